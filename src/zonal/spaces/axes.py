@@ -21,8 +21,8 @@ from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Factor
 from zonal.averages.layout import Intervals
 from zonal.averages.measures import Measure
-from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.spaces.region import ROUNDING
+from zonal.errors import InvalidInput, finite_number, need, positive_number
+from zonal.spaces.region import RESTORE, ROUNDING
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -47,8 +47,8 @@ class Answers:
 
     def check(self: Any) -> None:
         """Raise if this axis, read from a file, is not possible."""
-        if not alike(self, self.again()) or not isinstance(self.name, str):
-            raise InvalidInput("this is not an axis that Zonal has made", self, "Restore what Zonal wrote.")
+        made = alike(self, self.again()) and isinstance(self.name, str)
+        need(made, "this is not an axis that Zonal has made", self, RESTORE)
 
     def is_part(self: Any, part: Part) -> bool:
         """Tell whether a part, read from a file, is what its own description gives, up to rounding."""
@@ -124,10 +124,9 @@ class Interval(Answers):
         if smallest is None:
             return replace(self, smallest=None)
         width = positive_number(smallest, f"smallest on axis {self.name}")
-        if width * (1 - ROUNDING) > self.side:
-            wide = f"{self.side:g} {self.measured_in}".rstrip()
-            problem = f"smallest on axis {self.name} is wider than the axis ({wide})"
-            raise InvalidInput(problem, width, "Pass a width within the axis.")
+        wide = f"{self.side:g} {self.measured_in}".rstrip()
+        problem = f"smallest on axis {self.name} is wider than the axis ({wide})"
+        need(width * (1 - ROUNDING) <= self.side, problem, width, "Pass a width within the axis.")
         return replace(self, smallest=width)
 
     def apart(self, places: Floats, place: float) -> Floats:
@@ -232,9 +231,8 @@ class Interval(Answers):
         low, high = self.bounds((0.0, high - low, (low, high)))
         size = high - low if high > low else max(abs(low), 1.0) * 1e-3
         digits = max(0, 3 - math.floor(math.log10(size)))
-        shown = [f"{edge:.{digits}f}" for edge in (low, high)]
-        shown = [edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown]
-        return "..".join("0" if edge == "-0" else edge for edge in shown)
+        shown = [f"{edge:z.{digits}f}" for edge in (low, high)]  # z: never -0
+        return "..".join(edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown)
 
     def from_text(self, text: str) -> Any:
         """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
@@ -344,8 +342,7 @@ def checked_ends(name: str, pair: Any) -> tuple[float, float]:
         raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
     fix = "Pass two finite numbers, the lower one first."
     low, high = (finite_number(edge, f"a bound of axis {name}", fix) for edge in (low, high))
-    if not low < high or not math.isfinite(high - low):
-        raise InvalidInput(f"the bounds of axis {name} must increase", (low, high), fix)
+    need(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
     return low, high
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, need, whole_number
 from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
-from zonal.spaces.region import Node, Space, checked_node
+from zonal.spaces.region import RESTORE, Node, Space, checked_node
 from zonal.spaces.symbols import Axis
 from zonal.tables.listings import Cell, Span, labelled
 
@@ -36,8 +36,8 @@ class _Level(NamedTuple):
     depth: int
     splits: list[int]  # how often each axis was split
     pieces: list[int]  # how many parts each axis has
-    axis: int | None  # the axis that is split next
-    children: int  # the number of parts it is split into
+    axis: int  # the axis that is split next
+    children: int  # the number of parts it is split into; 0 if no axis is
     able: bool  # whether it can be: no part is smaller than the smallest useful size
 
 
@@ -59,11 +59,10 @@ class AxisSpace(Space):
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
-        if not isinstance(self.axes, tuple) or not self.axes:
-            raise InvalidInput("a space needs at least one axis", self.axes, "Restore what Zonal wrote.")
+        some = isinstance(self.axes, tuple) and self.axes
+        need(some, "a space needs at least one axis", self.axes, RESTORE)
         for axis in self.axes:
-            if not isinstance(axis, Axis):
-                raise InvalidInput("this is not an axis", axis, "Restore what Zonal wrote.")
+            need(isinstance(axis, Axis), "this is not an axis", axis, RESTORE)
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
@@ -114,7 +113,7 @@ class AxisSpace(Space):
         """Return what all cells of a depth have in common; beyond the deepest level, that of the deepest."""
         levels = self._levels
         last = levels[len(levels) - 1]
-        while last.depth < depth and last.axis is not None:
+        while last.depth < depth and last.children:
             splits, pieces = list(last.splits), list(last.pieces)
             splits[last.axis] += 1
             pieces[last.axis] *= last.children
@@ -130,12 +129,12 @@ class AxisSpace(Space):
     def _made_level(self, depth: int, splits: list[int], pieces: list[int]) -> _Level:
         j = self._next_axis(tuple(splits))
         if j is None:
-            return _Level(depth, splits, pieces, None, 0, False)
+            return _Level(depth, splits, pieces, 0, 0, False)
         able = self.axes[j].may_split(splits[j], self.arity)
         return _Level(depth, splits, pieces, j, self.axes[j].parts(self.arity), able)
 
     @cached_property
-    def _families(self) -> dict[tuple[int | None, int], tuple[Ints, Ints, Ints]]:
+    def _families(self) -> dict[tuple[int, int], tuple[Ints, Ints, Ints]]:
         """By axis and number of children: their numbers, and factor and steps from a cell's parts to theirs."""
         return {}
 
@@ -166,7 +165,6 @@ class AxisSpace(Space):
         left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
         for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self.level(above)
-            assert level.axis is not None
             left[level.axis], digit = np.divmod(left[level.axis], level.children)
             index = index + digit * scale
             scale *= level.children
@@ -256,7 +254,6 @@ class AxisSpace(Space):
         parts, scale, digits = [0] * self.d, [1] * self.d, index
         for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self.level(above)
-            assert level.axis is not None
             digits, digit = divmod(digits, level.children)
             parts[level.axis] += digit * scale[level.axis]
             scale[level.axis] *= level.children
@@ -282,7 +279,7 @@ class AxisSpace(Space):
             self._families[name] = numbers, np.where(along, level.children, 1), np.outer(numbers, along)
         numbers, times, steps = self._families[name]
         cells = cell * times + steps
-        if not self._even and level.axis is not None:  # some may be empty
+        if not self._even:  # some may be empty
             axis, pieces = self.axes[level.axis], level.pieces[level.axis] * level.children
             there = [axis.cell(part, pieces)[1] > 0 for part in cells[:, level.axis].tolist()]
             cells, numbers = cells[there], numbers[there]
@@ -303,7 +300,7 @@ class AxisSpace(Space):
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        if self.level(depth).axis is None:
+        if not self.level(depth).children:
             raise InvalidInput("this cell cannot be split", region.name, "Ask may_split() first.")
         numbers, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
         first, each = index * self.level(depth).children, zip(numbers.tolist(), cells, strict=True)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, refuse
+from zonal.errors import InvalidInput, need, refuse
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
@@ -82,22 +82,24 @@ class Hierarchy(MemberSpace):
         size, rows = len(paths), np.array(order, dtype=np.intp)
         vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
         checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
-        if features is None:
-            table = _codes(paths)
-            names = tuple(f"level {j + 1}" for j in range(table.shape[1]))
-        else:
-            ways = self.ways
-            table, names, own = taken_features(by_name(features, ways[1], "features"), "features")
-            if len(table) != size:
-                raise InvalidInput(f"features must have {size} rows, one per member", len(table), "Pass as many.")
-            table = table[row_order(own, ways, "features")][rows]
+        table, names = self._features(features)
         if feature_names is not None:
             names = tuple(map(str, feature_names)) if np.iterable(feature_names) else ()
-            if len(names) != table.shape[1]:
-                raise InvalidInput(f"feature_names must be {table.shape[1]} names", feature_names, "Pass as many.")
+        problem = f"feature_names must be {table.shape[1]} names"
+        need(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
         nested = _levels(paths, checked, checked_least(smallest, float(checked.sum())))
         members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
         self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
+
+    def _features(self, features: ByLeaf) -> tuple[Floats, tuple[str, ...]]:
+        """Return the features of the leaves in the order of the tree, and their names; codes if there are none."""
+        if features is None:
+            table = _codes(self.paths)
+            return table, _numbered(table.shape[1])
+        size, ways = len(self.paths), self.ways
+        table, names, own = taken_features(by_name(features, ways[1], "features"), "features")
+        need(len(table) == size, f"features must have {size} rows, one per member", len(table), "Pass as many.")
+        return table[row_order(own, ways, "features")][self.rows], names
 
     @classmethod
     def from_table(
@@ -119,19 +121,18 @@ class Hierarchy(MemberSpace):
             table or names the leaves.
         """
         frame = as_frame(levels)
-        named: Any = levels if frame is None else frame.columns
+        named, labels = frame or (levels, None)
         if not isinstance(named, Mapping):
-            listed = enumerate(named, start=1) if np.iterable(named) else ()
-            named = {f"level {j}": column for j, column in listed}
-        if not named or not all(map(np.iterable, named.values())):
-            raise InvalidInput("a table needs one column per level", levels, "Pass at least one.")
+            listed = list(named) if np.iterable(named) else []
+            named = dict(zip(_numbered(len(listed)), listed, strict=True))
+        some = named and all(map(np.iterable, named.values()))
+        need(some, "a table needs one column per level", levels, "Pass at least one.")
         columns = {str(name): list(map(_text, column)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
-        if len(set(sizes.values())) != 1 or 0 in sizes.values():
-            raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value per leaf.")
+        even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
+        need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
         check_nested(columns)
-        labels = None if frame is None else useful(frame.labels)
-        leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), labels)
+        leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
         return cls(leaves, features, weights, smallest, feature_names)
 
     @classmethod
@@ -152,9 +153,8 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        if not isinstance(parents, Mapping) or not parents:
-            fix = "Pass {'Sydney': 'NSW', ...}."
-            raise InvalidInput("parents must map each name to its parent", parents, fix)
+        some = isinstance(parents, Mapping) and parents
+        need(some, "parents must map each name to its parent", parents, "Pass {'Sydney': 'NSW', ...}.")
         refuse(repeated(map(str, parents)), "two regions have the same name", "Rename one.")
         ways = {name: _way(parents, name) for name in parents}
         inner = set(parents.values())
@@ -165,13 +165,12 @@ class Hierarchy(MemberSpace):
         """Raise if this hierarchy, read from a file, is not possible."""
         super().check()
         names = [*self.levels, *(name for path in self.paths for name in path or [None])]
-        if len(self.paths) != self.size or not all(isinstance(name, str) for name in names):
-            raise InvalidInput("every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
+        named = len(self.paths) == self.size and all(isinstance(name, str) for name in names)
+        need(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
 
     @property
     def _level_names(self) -> tuple[str, ...]:
-        depth = max(len(path) for path in self.paths)
-        return self.levels or tuple(f"level {j + 1}" for j in range(depth))
+        return self.levels or _numbered(max(map(len, self.paths)))
 
     @property
     def ways(self) -> list[Sequence[Hashable]]:
@@ -196,14 +195,18 @@ class Hierarchy(MemberSpace):
         """
         if isinstance(what, Mapping):
             what = what.get("members", tuple(what[level] for level in self._level_names if level in what))
-        named = isinstance(what, str) or (isinstance(what, tuple) and all(isinstance(own, str) for own in what))
-        if not named:
-            return self.subset(what, feedback)
         path = self._path(what) if isinstance(what, str) else what
-        inside = [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
-        if not inside and what not in self._row_of:
-            raise InvalidInput("there is no such region", what, f"Names look like {JOINT.join(self.paths[0])!r}.")
-        return self._at(inside, feedback) if inside else self.subset(what, feedback)
+        if isinstance(path, tuple) and all(isinstance(name, str) for name in path):
+            inside = self._below(path)
+            if inside:
+                return self._at(inside, feedback)
+            fix = f"Names look like {JOINT.join(self.paths[0])!r}."
+            need(what in self._row_of, "there is no such region", what, fix)
+        return self.subset(what, feedback)
+
+    def _below(self, path: tuple[str, ...]) -> list[int]:
+        """Return the positions of the leaves whose paths begin with this one."""
+        return [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
@@ -227,9 +230,7 @@ class Hierarchy(MemberSpace):
 
     def _is_whole(self, region: MemberRegion) -> bool:
         """Tell whether a region has all leaves below what they share."""
-        shared = self._shared(region)
-        below = (path[: len(shared)] == shared for path in self.paths)
-        return region.node is not None or sum(below) == len(region.positions)
+        return region.node is not None or len(self._below(self._shared(region))) == len(region.positions)
 
     def _path(self, name: str) -> tuple[str, ...]:
         """Return the path to the region of a name; names may contain " > " if they stay unambiguous."""
@@ -285,9 +286,8 @@ def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -
 
 def _of_tree(tree: Any) -> Leaves:
     """Return the leaves of nested mappings and lists."""
-    if as_frame(tree) is not None:
-        fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
-        raise InvalidInput("a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
+    fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
+    need(as_frame(tree) is None, "a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
     paths = list(_paths(tree, ()))
     return Leaves(paths, range(len(paths)))
 
@@ -295,16 +295,12 @@ def _of_tree(tree: Any) -> Leaves:
 def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the path to each leaf of nested mappings and lists."""
     where = JOINT.join(above) or WHOLE
-    if isinstance(subtree, (str, bytes)) or not np.iterable(subtree):
-        raise InvalidInput(
-            f"below {where} there must be a mapping, a list of names or None",
-            subtree,
-            "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents.",
-        )
+    listed = np.iterable(subtree) and not isinstance(subtree, (str, bytes))
+    fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
+    need(listed, f"below {where} there must be a mapping, a list of names or None", subtree, fix)
     items = [subtree] if isinstance(subtree, Mapping) else subtree
     pairs = [(str(name), below) for place, item in enumerate(items) for name, below in _named(item, place)]
-    if not pairs:
-        raise InvalidInput(f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
+    need(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
     fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
     refuse(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
     for name, below in pairs:
@@ -316,7 +312,7 @@ def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
     """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
     if isinstance(item, Mapping):
         return list(item.items())
-    if isinstance(item, tuple) and len(item) == 2 and (item[1] is None or isinstance(item[1], (Mapping, list))):
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping | list | None):
         return [item]
     return [(place, item)] if isinstance(item, (list, tuple)) else [(item, None)]
 
@@ -364,13 +360,18 @@ def _way(parents: Mapping[str, str | None], name: str) -> list[str]:
     return chain[::-1]
 
 
+def _numbered(number: int) -> tuple[str, ...]:
+    """Return names for levels that the user gave none."""
+    return tuple(f"level {j}" for j in range(1, number + 1))
+
+
 def _together(paths: list[tuple[str, ...]], *more: Any) -> Leaves:
     """Return leaves with siblings put together, by first appearance."""
     order = np.lexsort(_codes(paths).T[::-1]).tolist()
     return Leaves([paths[row] for row in order], order, *more)
 
 
-def _codes(paths: list[tuple[str, ...]]) -> Floats:
+def _codes(paths: Sequence[tuple[str, ...]]) -> Floats:
     """Return, for each leaf, the number of its ancestor at every level; beyond its depth, its own."""
     depth = max(len(path) for path in paths)
     numbers: dict[tuple[str, ...], int] = {}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, positive_number, refuse
-from zonal.spaces.region import ROUNDING
+from zonal.errors import LARGEST_STD, InvalidInput, need, positive_number, refuse
+from zonal.spaces.region import ROUNDING, as_array, unnamed
 from zonal.tables.dataframes import Columns, Labels, as_frame, as_series, in_order, useful
 
 
@@ -20,23 +21,23 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
 
     Also their names, and the labels of the rows if there are any.
     """
-    frame, series = as_frame(X), as_series(X)
+    frame = as_frame(X)
     if frame is None and isinstance(X, Mapping):
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
         frame = Columns({str(name): column for name, column in X.items()}, labels)
     if frame is not None:
         return _joined(frame), tuple(frame.columns), useful(frame.labels)
-    table = checked_features(X if series is None else series.values, what)
-    names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
-    return table, names, None if series is None else useful(series.labels)
+    values, labels = as_series(X) or (X, None)
+    table = checked_features(values, what)
+    return table, unnamed(table.shape[1]), useful(labels)
 
 
 def told_labels(labels: Any, size: int) -> Labels:
     """Check names of rows, and return them."""
     series = as_series(labels)
     listed = tuple(labels if series is None else series.values.tolist()) if np.iterable(labels) else ()
-    if len(listed) != size or isinstance(labels, str):
-        raise InvalidInput(f"labels must be {size} names, one per member", labels, "Pass as many.")
+    right = len(listed) == size and not isinstance(labels, str)
+    need(right, f"labels must be {size} names, one per member", labels, "Pass as many.")
     return listed
 
 
@@ -47,51 +48,40 @@ def _joined(frame: Columns) -> Floats:
     for name, own in frame.columns.items():
         what = f"column {name}"
         tables.append(checked_features(in_order(own, ways, what), what))
-        sizes[name], width = tables[-1].shape
-        if width != 1:
-            shape = tables[-1].shape
-            raise InvalidInput(f"{what} must hold one number per row", shape, "Pass several columns instead.")
-    if len(set(sizes.values())) != 1:
-        problem = "there must be at least one column, and all equally long"
-        raise InvalidInput(problem, sizes, "Pass one number per point in each.")
+        shape = tables[-1].shape
+        sizes[name] = shape[0]
+        need(shape[1] == 1, f"{what} must hold one number per row", shape, "Pass several columns instead.")
+    problem = "there must be at least one column, and all equally long"
+    need(len(set(sizes.values())) == 1, problem, sizes, "Pass one number per point in each.")
     return np.hstack(tables)
 
 
 def checked_features(features: Any, what: str) -> Floats:
     """Check features, and return an array of shape (n, d); an error names the row."""
-    try:
-        table = np.asarray(features)
-    except ValueError:
-        table = np.empty(0, dtype=object)
+    table = as_array(features)
     if table.dtype == object and table.ndim == 2 and all(isinstance(value, Real) for value in table.flat):
         table = table.astype(float)
     if table.dtype.kind in "iuf" and table.ndim == 1:
         table = table[:, None]
     if table.dtype.kind not in "iuf" or table.ndim != 2:
         _complain_of_rows(features, what)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise InvalidInput(f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
+    need(table.size, f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
     table = table.astype(float)
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0]
-        raise InvalidInput(
-            f"{what} must be finite, but row {row}, column {column} is not",
-            float(table[row, column]),
-            "Correct it.",
-        )
+    for row, column in np.argwhere(~np.isfinite(table)).tolist():
+        problem = f"{what} must be finite, but row {row}, column {column} is not"
+        raise InvalidInput(problem, float(table[row, column]), "Correct it.")
     return table
 
 
-def _complain_of_rows(features: Any, what: str) -> None:
+def _complain_of_rows(features: Any, what: str) -> NoReturn:
     fix = "Pass as many numbers in each row."
-    if not np.iterable(features):
-        raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
+    need(np.iterable(features), f"{what} must be an array of shape (n, d)", features, fix)
     width: int | None = None
     for number, row in enumerate(features):
         numbers = [row] if not np.iterable(row) or isinstance(row, str) else list(row)
         width = len(numbers) if width is None else width
-        if len(numbers) != width:
-            raise InvalidInput(f"row {number} of {what} has {len(numbers)} numbers, not {width}", row, fix)
+        problem = f"row {number} of {what} has {len(numbers)} numbers, not {width}"
+        need(len(numbers) == width, problem, row, fix)
         for value in numbers:
             try:
                 float(value)
@@ -104,24 +94,17 @@ def checked_weights(weights: Any, size: int) -> Floats:
     """Check weights, and return them as an array, 1 each by default; an error names the row."""
     if weights is None:
         return np.ones(size)
-    try:
-        table = np.asarray(weights)
-        table = table.astype(float) if table.dtype.kind in "iuf" else np.empty(0)
-    except ValueError:
-        table = np.empty(0)
-    if table.shape != (size,):
+    table = as_array(weights)
+    if table.shape != (size,) or table.dtype.kind not in "iuf":
         for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
             positive_number(value, f"the weight of row {row}")
         raise InvalidInput(f"weights must be {size} numbers, one per member", weights, "Pass as many.")
-    if not (np.isfinite(table) & (table > 0)).all():
-        row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
-        raise InvalidInput(
-            f"the weight of row {row} must be positive and finite",
-            float(table[row]),
-            "Leave out members without weight.",
-        )
-    if table.max() > LARGEST_STD:
-        raise InvalidInput("weights are too large to add up", float(table.max()), "Use a larger unit.")
+    table = table.astype(float)
+    for row in np.flatnonzero(~(np.isfinite(table) & (table > 0))).tolist():
+        problem = f"the weight of row {row} must be positive and finite"
+        raise InvalidInput(problem, float(table[row]), "Leave out members without weight.")
+    largest = float(table.max())
+    need(largest <= LARGEST_STD, "weights are too large to add up", largest, "Use a larger unit.")
     return table
 
 
@@ -130,8 +113,8 @@ def checked_least(smallest: Any, total: float) -> float:
     if smallest is None:
         return 0.0
     least = positive_number(smallest, "smallest")
-    if least * (1 - ROUNDING) > total:
-        raise InvalidInput("smallest is more than all members together", least, f"Pass less than {total:g}.")
+    fits = least * (1 - ROUNDING) <= total
+    need(fits, "smallest is more than all members together", least, f"Pass less than {total:g}.")
     return least * (1 - ROUNDING)
 
 
@@ -146,15 +129,18 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
     width = np.size(next(iter(named.values())))
     for leaf, value in named.items():
-        if what == "features" and np.size(value) != width:
-            problem = f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}"
-            raise InvalidInput(problem, value, "Correct it.")
-        numbers = np.asarray(value).ravel()
-        bad = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
-        if bad or (what == "weights" and not (numbers > 0).all()):
-            kind = "positive and finite" if what == "weights" else "finite numbers"
-            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
+        _check_leaf(leaf, value, what, width)
     return [named[leaf] for leaf in leaves]
+
+
+def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
+    """Raise unless the value of a leaf is finite numbers: of features `width`, of weights positive ones."""
+    problem = f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}"
+    need(what != "features" or np.size(value) == width, problem, value, "Correct it.")
+    least, kind = (0.0, "positive and finite") if what == "weights" else (-math.inf, "finite numbers")
+    numbers = np.asarray(value).ravel()
+    right = numbers.dtype.kind in "iuf" and ((numbers > least) & (numbers < math.inf)).all()
+    need(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
 
 
 def repeated(names: Iterable[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import spread_evenly
-from zonal.errors import InvalidInput
+from zonal.errors import need
 from zonal.spaces.region import Region
 
 
@@ -41,8 +41,7 @@ class MemberRegion(Region):
         else:
             edges = np.array([-1, *self.chosen, self.space.size])
             there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
-        if not there:
-            raise InvalidInput("there is no such region in this space", self.key, "Describe the region again.")
+        need(there, "there is no such region in this space", self.key, "Describe the region again.")
 
     @cached_property
     def positions(self) -> Ints:

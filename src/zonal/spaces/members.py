@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.subset_covariance import SubsetLayout
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need, refuse
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.region import Node, Space, checked_node
+from zonal.spaces.region import RESTORE, Node, Space, as_array, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 
 
@@ -43,9 +43,10 @@ def _part(above: Level, below: Level) -> bool:
     """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
     columns = (below.start, below.stop, below.first, below.children)
-    if any(own.dtype.kind != "i" or own.shape != (number,) for own in columns):
+    if {(own.dtype.kind, own.shape) for own in columns} != {("i", (number,))}:
         return False
-    if children.min() < 0 or children.max() > number or children.sum() != number or not number:
+    counted = 0 <= children.min() <= children.max() <= number == children.sum()
+    if not (number and counted):
         return not (number or children.any())
     parent = np.repeat(np.arange(len(children)), children)
     begins = np.append(True, parent[1:] != parent[:-1])
@@ -141,19 +142,16 @@ class MemberSpace(Space):
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
         whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
-            len(self.names) == self.features.shape[1]
-            and all(isinstance(name, str) for name in self.names)
+            list(map(type, self.names)) == [str] * self.features.shape[1]
             and isinstance(self.symbolic, bool)
             and (self.labels is None or len(self.labels) == size)
             and self.features.dtype.kind == "f"
             and self.rows.dtype.kind == "i"
             and self.rows.shape == (size,)
-            and 0 <= self.rows.min() <= self.rows.max() < size
-            and bool((np.bincount(self.rows) == 1).all())
+            and np.array_equal(np.sort(self.rows), np.arange(size))
             and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
-        if not right:
-            raise InvalidInput("these are not members that Zonal has sorted", self, "Restore what Zonal wrote.")
+        need(right, "these are not members that Zonal has sorted", self, RESTORE)
         hash(self)  # raises if labels cannot be hashed
 
     def level(self, depth: int) -> Level:
@@ -196,9 +194,9 @@ class MemberSpace(Space):
         """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
             return in_order(values, self.ways, what)
-        if self.labels is None:
-            raise InvalidInput(f"{what} by name need members with labels", self, "Pass one per point, in order.")
-        return by_name(values, [str(label) for label in self.labels], what)
+        problem = f"{what} by name need members with labels"
+        need(self.labels is not None, problem, self, "Pass one per point, in order.")
+        return by_name(values, [str(label) for label in self.ways[0]], what)
 
     def deepest(self) -> int:
         """Return the depth of the deepest cells."""
@@ -294,11 +292,10 @@ class MemberSpace(Space):
         series = as_series(what)
         mask = series is not None and series.values.dtype == bool
         listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
-        if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
-            raise InvalidInput("a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
-        if listed.min() < 0 or listed.max() >= self.size:
-            wrong = listed[(listed < 0) | (listed >= self.size)][0]
-            raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Correct it.")
+        numbers = listed.ndim == 1 and listed.size and listed.dtype.kind in "iu"
+        need(numbers, "a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
+        wrong = listed[(listed < 0) | (listed >= self.size)].tolist()
+        refuse(wrong, f"a row number must lie between 0 and {self.size - 1}", "Correct it.")
         return self._at(np.unique(self.place[listed]).tolist(), feedback)
 
     def _at(self, places: list[int], feedback: Feedback | None) -> MemberRegion:
@@ -309,26 +306,24 @@ class MemberSpace(Space):
 
     def _listed(self, what: Any) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
-        if isinstance(what, str) or (isinstance(what, Hashable) and what in self._row_of):
-            what = [what]
-        try:
-            listed = np.asarray(what)
-        except ValueError:
-            return np.empty(0)
+        row = self._row(what)
+        if row is not None:
+            return np.array([row])
+        listed = as_array(what)
         if listed.dtype == bool and listed.shape == (self.size,):
             return np.flatnonzero(listed)
-        if not self._row_of or listed.ndim == 0:
+        if not self._row_of or listed.ndim == 0 or listed.size == 0:
             return listed
-        names = list(what)
-        if all(isinstance(name, Hashable) and name in self._row_of for name in names):
-            return np.array([self._row_of[name] for name in names], dtype=np.intp)
-        strange = next((name for name in names if isinstance(name, str) and name not in self._row_of), None)
-        if strange is not None:
-            like = next(iter(self.ways[self.labels is None]))
-            raise InvalidInput(
-                "there is no such member, or several", strange, f"Pass names such as {like!r}{self._or_else}."
-            )
-        return listed
+        rows = [self._row(name) for name in what]
+        return listed if None in rows else np.array(rows, dtype=np.intp)
+
+    def _row(self, name: Any) -> int | None:
+        """Return the row of a name, None for what is not a name; raise for a text that is none."""
+        row = self._row_of.get(name) if isinstance(name, Hashable) else None
+        if row is None and isinstance(name, str) and self._row_of:
+            fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
+            raise InvalidInput("there is no such member, or several", name, fix)
+        return row
 
 
 def sums(values: Floats, start: Ints, stop: Ints) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import need, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace, sums
@@ -62,10 +62,8 @@ class Points(MemberSpace):
         features, names, own = taken_features(X, "X")
         if labels is not None:
             own = told_labels(labels, len(features))
-        if whole_number(arity, "arity", 2) > max(len(features), FEW_PARTS):
-            raise InvalidInput(
-                "arity is larger than the number of points", arity, f"Pass at most {len(features)}."
-            )
+        few = whole_number(arity, "arity", 2) <= max(len(features), FEW_PARTS)
+        need(few, "arity is larger than the number of points", arity, f"Pass at most {len(features)}.")
         ways = [range(len(features)) if own is None else own]
         checked = checked_weights(in_order(weights, ways, "weights"), len(features))
         rows, levels = _kd_tree(features, checked, int(arity), checked_least(smallest, float(checked.sum())))
@@ -125,9 +123,8 @@ class Points(MemberSpace):
         if text in self._row_of:
             return text
         words = text.replace(",", " ").split()
-        if not words or not all(word.isdecimal() for word in words):
-            fix = "Write 0 3 17; the first row is 0."
-            raise InvalidInput("a region of points must be its row numbers", text, fix)
+        numbers = words and all(word.isdecimal() for word in words)
+        need(numbers, "a region of points must be its row numbers", text, "Write 0 3 17; the first row is 0.")
         return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
 
     def describe(self, region: MemberRegion) -> str:

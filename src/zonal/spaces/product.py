@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, check_choice, refuse, whole_number
+from zonal.errors import check_choice, need, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
+from zonal.spaces.region import RESTORE, unnamed
 from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.symbols import Axis, Category
 
@@ -77,8 +78,7 @@ class Box(AxisSpace):
     def check(self) -> None:
         """Raise if this box, read from a file, is not possible."""
         super().check()
-        if not self.continuous:
-            raise InvalidInput("a box has no categorical axes", self, "Restore what Zonal wrote.")
+        need(self.continuous, "a box has no categorical axes", self, RESTORE)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int:
         """Return the axis to split next; cells below the smallest exist too, though no search uses them."""
@@ -132,10 +132,8 @@ class Product(AxisSpace):
         scale: Scale | Mapping[str, Scale] | None = None,
         periodic: Sequence[str] = (),
     ) -> None:
-        if not isinstance(axes, Mapping) or not axes:
-            raise InvalidInput(
-                "axes must be a mapping of name to axis", axes, "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
-            )
+        fix = "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
+        need(isinstance(axes, Mapping) and axes, "axes must be a mapping of name to axis", axes, fix)
         named, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
         for name, own in named.items():
             if isinstance(own, Axis):
@@ -157,9 +155,8 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
         listed = [(str(name), own) for name, own in bounds.items()]
     elif np.iterable(bounds):
         pairs = list(bounds)
-        listed = [("x" if len(pairs) == 1 else f"x{j}", pair) for j, pair in enumerate(pairs)]
-    if not listed:
-        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one per axis.")
+        listed = list(zip(unnamed(len(pairs)), pairs, strict=True))
+    need(listed, "a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one per axis.")
     return listed
 
 
@@ -182,15 +179,14 @@ def intervals(
 def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
     """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
-    if not np.iterable(rings):
-        raise InvalidInput("periodic must name axes", periodic, "Pass a list of names.")
+    need(np.iterable(rings), "periodic must name axes", periodic, "Pass a list of names.")
     rings = list(rings)
     unknown = (name for name in rings if name not in names)
     refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
-    for j, name in enumerate(names):
-        if name in rings and scales[j] not in ("linear", Ring.scale):
-            fix = "Leave out its scale, or take it out of periodic."
-            raise InvalidInput(f"axis {name} cannot be a ring: its scale is {scales[j]}", name, fix)
+    fix = "Leave out its scale, or take it out of periodic."
+    for name, own in zip(names, scales, strict=True):
+        free = name not in rings or own in ("linear", Ring.scale)
+        need(free, f"axis {name} cannot be a ring: its scale is {own}", name, fix)
     return [Ring.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
 
 
@@ -208,18 +204,17 @@ def has_symbols(axis: Any) -> bool:
 
 def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
     """Return one value per axis from a mapping, a sequence or a single value."""
-    d = len(names)
     if values is None:
-        return [default] * d
+        return [default] * len(names)
     if isinstance(values, Mapping):
         unknown = sorted(set(values) - set(names))
         refuse(unknown, f"{what} names an axis that is not there", f"Axes: {names}.")
-        for missing in (name for name in names if default is None and name not in values):
-            raise InvalidInput(f"{what} must name every axis", values, f"Add {missing!r}.")
+        for name in names:
+            need(default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}.")
         return [values.get(name, default) for name in names]
     if isinstance(values, str) or not np.iterable(values):
-        return [values] * d
+        return [values] * len(names)
     listed = list(values)
-    if len(listed) != d:
-        raise InvalidInput(f"{what} must be one value, or one for each of {d} axes", values, "Pass as many.")
+    problem = f"{what} must be one value, or one for each of {len(names)} axes"
+    need(len(listed) == len(names), problem, values, "Pass as many.")
     return listed

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, refuse
+from zonal.errors import InvalidInput, need, refuse
 from zonal.spaces.axes import Part, alike
-from zonal.spaces.region import Region
+from zonal.spaces.region import Region, as_array
 from zonal.spaces.symbols import Axis, Category
 
 MOST_POINTS = 10_000_000  # representative points that are listed
@@ -54,8 +54,7 @@ class ProductRegion(Region):
             there = alike(replace(self, feedback=None), self.space.cell(self.node))
         else:
             there = self.parts is None and all(axis.is_part(part) for axis, part in self.along)
-        if not there:
-            raise InvalidInput("there is no such region in this space", self.edges, "Describe the region again.")
+        need(there, "there is no such region in this space", self.edges, "Describe the region again.")
 
     @property
     def bounds(self) -> Floats:
@@ -192,16 +191,8 @@ def parts_of(space: Any, what: Any) -> list[Any]:
             what,
             f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
         )
-    try:
-        edges = np.array(what)
-        if edges.dtype.kind not in "iuf":
-            raise TypeError
-    except (TypeError, ValueError):
-        raise InvalidInput("a region's bounds must be numbers", what, "Pass pairs.") from None
-    if edges.shape != (space.d, 2):
-        raise InvalidInput(
-            f"a region's bounds must have shape ({space.d}, 2), one pair per axis",
-            what,
-            "Pass (low, high) for each axis.",
-        )
+    edges = as_array(what)
+    need(edges.dtype.kind in "iuf", "a region's bounds must be numbers", what, "Pass pairs.")
+    problem = f"a region's bounds must have shape ({space.d}, 2), one pair per axis"
+    need(edges.shape == (space.d, 2), problem, what, "Pass (low, high) for each axis.")
     return list(edges.tolist())

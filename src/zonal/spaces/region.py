@@ -9,16 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, random_generator, whole_number
+from zonal.errors import InvalidInput, need, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
 
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
+RESTORE = "Restore what Zonal wrote."  # the fix for what was read from a file and is not possible
 DEEPEST = 10_000  # depth of a cell: far beyond any search, and counts of cells stay exact
 
 
@@ -249,9 +251,8 @@ class Space(ABC):
         exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
         if exact:
             return self.from_cells(exact)
-        if not cells.get("region"):
-            wanted = ", ".join(self.columns or ["region"])
-            raise InvalidInput("a row must say which region was measured", "", f"Fill in {wanted}.")
+        wanted = ", ".join(self.columns or ["region"])
+        need(cells.get("region"), "a row must say which region was measured", "", f"Fill in {wanted}.")
         return self.from_text(str(cells["region"]))
 
     def __copy__(self) -> Self:
@@ -259,6 +260,19 @@ class Space(ABC):
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+
+def unnamed(number: int) -> tuple[str, ...]:
+    """Return names for axes or features that the user gave none: x, or x0, x1 and so on."""
+    return ("x",) if number == 1 else tuple(f"x{j}" for j in range(number))
+
+
+def as_array(given: Any) -> NDArray[Any]:
+    """Return what the user gave as an array; an empty one, of no numbers, if it cannot be one."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):
+        return np.empty(0, dtype=object)
 
 
 def checked_node(node: Any, space: Any) -> Node:

@@ -18,7 +18,7 @@ from zonal.averages.layout import Intervals
 from zonal.averages.measures import BLOCK, Measure
 from zonal.averages.profiles import Profile
 from zonal.averages.wrapped import wrapped
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, need, whole_number
 from zonal.spaces.axes import Interval, Part, checked_ends
 from zonal.spaces.region import ROUNDING
 
@@ -42,9 +42,8 @@ class Logarithmic(Interval):
     @classmethod
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
         """Check the ends, in the user's numbers, and return the axis."""
-        if ends[0] <= 0:
-            problem = f"axis {name} is logarithmic, so its bounds must be positive"
-            raise InvalidInput(problem, ends, "Start above 0, or drop the scale.")
+        problem = f"axis {name} is logarithmic, so its bounds must be positive"
+        need(ends[0] > 0, problem, ends, "Start above 0, or drop the scale.")
         low, high = map(math.log10, ends)
         return replace(super().of(name, (low, high), unit, smallest), given=ends)
 
@@ -199,9 +198,8 @@ class Integers(Interval):
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
         """Check the ends, and return the axis of the integers between them."""
         first, last = (_whole(end, f"a bound of axis {name}") for end in ends)
-        if last - first >= MOST_NUMBERS:
-            problem = f"axis {name} has more than {MOST_NUMBERS} numbers"
-            raise InvalidInput(problem, ends, "Leave the scale out: a continuous axis serves as well.")
+        fix = "Leave the scale out: a continuous axis serves as well."
+        need(last - first < MOST_NUMBERS, f"axis {name} has more than {MOST_NUMBERS} numbers", ends, fix)
         return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
 
     def with_smallest(self, smallest: Any) -> Self:

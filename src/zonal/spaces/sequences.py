@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, finite_number, refuse, whole_number
+from zonal.errors import InvalidInput, finite_number, need, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Space
+from zonal.spaces.region import RESTORE, Space
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.tables.listings import Cell
@@ -73,28 +73,20 @@ class Sequences(AxisSpace):
         frequencies: ArrayLike | DataFrame | DataSeries | None = None,
         smallest: int = 1,
     ) -> None:
-        if not isinstance(alphabet, (str, Sequence)):
-            raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
-        length = whole_number(length, "length", 1, LONGEST)
-        symbols = list(alphabet)
-        wrong = (symbol for symbol in symbols if not isinstance(symbol, str) or not symbol)
-        refuse(wrong, "the alphabet has a symbol that is not text", "Pass symbols as text.")
+        symbols, length = _symbols(alphabet), whole_number(length, "length", 1, LONGEST)
         rows = _frequencies(frequencies, length, symbols)
         axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows))
         unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
         refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
-        if order is not None and not np.iterable(order):
-            raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
-        steps = [whole_number(j, "a position in order", 0) for j in (range(length) if order is None else order)]
-        if sorted(steps) != list(range(length)):
-            raise InvalidInput(
-                f"order must name each position from 0 to {length - 1} once", order, "Leave none out, none twice."
-            )
-        number = len(symbols) ** length
-        least = whole_number(smallest, "smallest", 1)
-        if least > number:
+        fixed = range(length) if order is None else order
+        need(np.iterable(fixed), "order must be a list of positions", order, "Pass for example [2, 0, 1].")
+        steps = tuple(whole_number(j, "a position in order", 0) for j in fixed)
+        problem = f"order must name each position from 0 to {length - 1} once"
+        need(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")
+        number, least = len(symbols) ** length, whole_number(smallest, "smallest", 1)
+        if least > number:  # which may have very many digits
             raise InvalidInput("smallest exceeds the number of sequences", smallest, f"There are {number}.")
-        vars(self).update(axes=axes, arity=len(symbols), order=tuple(steps), smallest=least)
+        vars(self).update(axes=axes, arity=len(symbols), order=steps, smallest=least)
 
     def __repr__(self) -> str:
         """Return alphabet and length, and whatever is not the default."""
@@ -108,8 +100,7 @@ class Sequences(AxisSpace):
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
-        if not alike(self, again):
-            raise InvalidInput("these are not sequences that Zonal has made", self, "Restore what Zonal wrote.")
+        need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
     def as_page(self) -> dict[str, Any]:
         """Return length and alphabet, for the page."""
@@ -146,15 +137,11 @@ class Sequences(AxisSpace):
         """
         if isinstance(what, Mapping):
             what = what.get(self.spelled)
-        if not isinstance(what, (str, Sequence)):
-            raise InvalidInput("a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
+        listed = isinstance(what, (str, Sequence))
+        need(listed, "a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
-        if len(parts) != self.length:
-            raise InvalidInput(
-                f"a region of these sequences has {self.length} positions, not {len(parts)}",
-                what,
-                "Give a symbol, or a set of symbols, for each.",
-            )
+        problem = f"a region of these sequences has {self.length} positions, not {len(parts)}"
+        need(len(parts) == self.length, problem, what, "Give a symbol, or a set of symbols, for each.")
         return self._of(parts, feedback)
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
@@ -181,41 +168,36 @@ class Sequences(AxisSpace):
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values, one per sequence, in order or by name, as an array with one dimension per position."""
-        shape = (self.arity,) * self.length
-        if self.arity**self.length > MOST_VALUES:
-            raise InvalidInput(
-                f"a table of all {self.arity}^{self.length} sequences is too long",
-                self.length,
-                "Use fewer positions.",
-            )
-        series = as_series(values)
-        if series is not None and useful(series.labels):
-            values = dict(zip(series.labels or (), series.values, strict=True))
+        shape, size = (self.arity,) * self.length, self.arity**self.length
+        problem = f"a table of all {self.arity}^{self.length} sequences is too long"
+        need(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
+        own, labels = as_series(values) or (values, None)
+        if named := useful(labels):
+            values = dict(zip(named, own, strict=True))
         if not isinstance(values, Mapping):
             table = np.asarray(values)
-            return table.reshape(shape) if table.shape == (self.arity**self.length,) else table
+            return table.reshape(shape) if table.shape == (size,) else table
         number = {symbol: s for s, symbol in enumerate(self.alphabet)}
         table = np.full(shape, np.nan)
         for row, (sequence, value) in enumerate(values.items()):
-            try:
-                symbols = self.tokens(sequence) if isinstance(sequence, str) else sequence
-                place = tuple(number[symbol] for symbol in symbols)
-            except (KeyError, TypeError) as error:
-                raise InvalidInput(
-                    f"sequence {sequence!r} in row {row} has a symbol outside the alphabet",
-                    error.args[0],
-                    "Correct it.",
-                ) from None
-            if len(place) != self.length:
-                raise InvalidInput(
-                    f"sequence in row {row} must have {self.length} symbols", sequence, "Correct it."
-                )
-            table[place] = finite_number(value, f"the value of {sequence!r}")
+            table[self._place(sequence, row, number)] = finite_number(value, f"the value of {sequence!r}")
         if len(values) < table.size:
             place = np.argwhere(np.isnan(table))[0]
             missing = self.region([self.alphabet[s] for s in place]).name
             raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
         return table
+
+    def _place(self, sequence: Any, row: int, number: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the numbers of a sequence's symbols; raise for the row of a table if it is none of these."""
+        try:
+            symbols = self.tokens(sequence) if isinstance(sequence, str) else sequence
+            place = tuple(number[symbol] for symbol in symbols)
+        except (KeyError, TypeError) as error:
+            problem = f"sequence {sequence!r} in row {row} has a symbol outside the alphabet"
+            raise InvalidInput(problem, error.args[0], "Correct it.") from None
+        problem = f"sequence in row {row} must have {self.length} symbols"
+        need(len(place) == self.length, problem, sequence, "Correct it.")
+        return place
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
@@ -232,8 +214,10 @@ class Sequences(AxisSpace):
     def _sets(self) -> dict[str, tuple[str, ...]]:
         """The symbols that each code stands for: those of DNA or RNA, a sign for any symbol, and the symbols."""
         alphabet = self.alphabet
-        last = next((base for base in "TU" if set(alphabet) == {*"ACG", base}), None)
-        some = {code: members.replace("T", last) for members, code in IUPAC.items()} if last else {}
+        some: dict[str, Sequence[str]] = {}
+        for base in "TU":
+            if set(alphabet) == {*"ACG", base}:
+                some = {code: members.replace("T", base) for members, code in IUPAC.items()}
         every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
         pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
         return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
@@ -264,9 +248,17 @@ class Sequences(AxisSpace):
                 opened += sets[piece]
             else:
                 parts.append(list(sets[piece]))
-        if opened is not None:
-            raise InvalidInput("a bracket is not closed", text, "Write for example A[CG]T.")
+        need(opened is None, "a bracket is not closed", text, "Write for example A[CG]T.")
         return parts
+
+
+def _symbols(alphabet: Any) -> list[str]:
+    """Check an alphabet, and return its symbols."""
+    listed = isinstance(alphabet, (str, Sequence))
+    need(listed, "alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
+    wrong = (symbol for symbol in alphabet if not isinstance(symbol, str) or not symbol)
+    refuse(wrong, "the alphabet has a symbol that is not text", "Pass symbols as text.")
+    return list(alphabet)
 
 
 def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any]:
@@ -285,6 +277,6 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
         table = np.array(frequencies, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput("frequencies must be numbers", frequencies, fix) from None
-    if table.shape not in ((size,), (length, size)):
-        raise InvalidInput(f"frequencies must have shape ({size},) or ({length}, {size})", table.shape, fix)
+    shapes = (size,), (length, size)
+    need(table.shape in shapes, f"frequencies must have shape {shapes[0]} or {shapes[1]}", table.shape, fix)
     return list(np.broadcast_to(table, (length, size)).tolist())

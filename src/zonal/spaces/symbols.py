@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
 from zonal.averages.layout import Pools
-from zonal.errors import InvalidInput, finite_number, positive_number, refuse
+from zonal.errors import InvalidInput, finite_number, need, positive_number, refuse
 from zonal.spaces.axes import Answers, Interval, Part
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
@@ -39,32 +39,21 @@ class Category(Answers):
     @classmethod
     def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
         """Check the symbols, and return the axis; they are equally frequent by default."""
-        symbols = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in symbols]
-        for symbol in symbols:
-            if isinstance(symbol, float):
-                finite_number(symbol, f"a symbol of axis {name}")
-        strange = (own for own in symbols if not isinstance(own, str | int | float) or own == "")
-        fix = "Pass symbols as text, numbers or booleans."
-        refuse(strange, f"axis {name} has a symbol that is neither text nor a number", fix)
-        if not 2 <= len(symbols) <= MOST_SYMBOLS:
-            raise InvalidInput(
-                f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
-                len(symbols),
-                "For more kinds of things use Hierarchy or Points.",
-            )
+        symbols = tuple(_symbol(symbol, name) for symbol in symbols)
+        size, fix = len(symbols), "For more kinds of things use Hierarchy or Points."
+        need(2 <= size <= MOST_SYMBOLS, f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols", size, fix)
         texts = [str(symbol) for symbol in symbols]
         twice = (one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j])
         refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
-        if frequencies is None:
-            return cls(name, tuple(symbols), (1 / len(symbols),) * len(symbols))
-        if len(frequencies) != len(symbols):
-            problem = f"axis {name} needs a frequency for each of {len(symbols)} symbols"
-            raise InvalidInput(problem, list(frequencies), "Pass as many.")
+        given = [1.0] * size if frequencies is None else list(frequencies)
+        problem = f"axis {name} needs a frequency for each of {size} symbols"
+        need(len(given) == size, problem, given, "Pass as many.")
         shares = [
             positive_number(share, f"the frequency of {symbol} on axis {name}")
-            for symbol, share in zip(symbols, frequencies, strict=True)
+            for symbol, share in zip(symbols, given, strict=True)
         ]
-        return cls(name, tuple(symbols), tuple(share / sum(shares) for share in shares))
+        total = sum(shares)
+        return cls(name, symbols, tuple(share / total for share in shares))
 
     def again(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
@@ -119,8 +108,7 @@ class Category(Answers):
                 known = ", ".join(map(str, self.symbols))
                 raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
             pool |= 1 << self.symbols.index(symbol)
-        if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
+        need(pool, f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
         return self._part(pool)
 
     def overlap(self, one: Part, other: Part) -> bool:
@@ -225,6 +213,19 @@ class Category(Answers):
         """Return random symbols of a part, by their frequencies."""
         members, shares = self.members(part[0]), self.frequencies(int(part[0]))
         return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
+
+
+def _symbol(given: Any, name: str) -> Any:
+    """Check a symbol of an axis, and return it as a plain value."""
+    own = given.item() if isinstance(given, np.generic) else given
+    problem = f"axis {name} has a symbol that is neither text nor a number"
+    need(
+        isinstance(own, str | int | float) and own != "",
+        problem,
+        own,
+        "Pass symbols as text, numbers or booleans.",
+    )
+    return finite_number(own, f"a symbol of axis {name}") if isinstance(own, float) else own
 
 
 Axis = Interval | Category

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from zonal.errors import InvalidInput
+from zonal.arrays import Ints
+from zonal.errors import InvalidInput, need, refuse
 from zonal.tables.files import library
 
 Labels = tuple[Hashable, ...]
@@ -66,8 +67,8 @@ def as_frame(thing: Any) -> Columns | None:
     except nw.exceptions.DuplicateError:
         names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
         raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
-    if isinstance(frame, nw.LazyFrame):
-        raise InvalidInput("a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
+    lazy = isinstance(frame, nw.LazyFrame)
+    need(not lazy, "a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
     native = frame.to_native()
     labels = _labels(native)
     if shapes_of(native) is not None:
@@ -109,19 +110,26 @@ def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
 def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
     """Return which entry of something labelled belongs to each row."""
     as_they_are = slice(None)
-    if labels is None or any(labels == tuple(way) for way in ways):
+    if labels is None or labels in map(tuple, ways):
         return as_they_are
     for way in ways:
-        named = [str(label) for label in labels] if all(isinstance(name, str) for name in way) else list(labels)
-        place = {label: row for row, label in enumerate(named)}
-        if len(place) == len(named) == len(way) and place.keys() == set(way):
-            return np.array([place[name] for name in way], dtype=np.intp)
+        order = _places(labels, way)
+        if order is not None:
+            return order
     if useful(labels) is None:
         return as_they_are
     known = {str(name) for way in ways for name in way}
     stray = next((label for label in labels if str(label) not in known), labels[0])
     fix = "Give both the same index, or pass .to_numpy() if the order is right as it is."
     raise InvalidInput(f"the index of {what} does not name the same rows, once each", stray, fix)
+
+
+def _places(labels: Labels, names: Sequence[Hashable]) -> Ints | None:
+    """Return where each of some names is among the labels, None unless they are the same, once each."""
+    texts = all(isinstance(name, str) for name in names)
+    place = {str(label) if texts else label: row for row, label in enumerate(labels)}
+    same = len(place) == len(labels) == len(names) and place.keys() == set(names)
+    return np.array([place[name] for name in names], dtype=np.intp) if same else None
 
 
 def _is_series(thing: Any) -> bool:
@@ -136,8 +144,7 @@ def _centroids(frame: Any) -> dict[str, Any]:
 
     shapes = np.asarray(frame.geometry)
     empty = np.flatnonzero(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    if len(empty):
-        raise InvalidInput("a row has no geometry", frame.index[int(empty[0])], "Leave it out.")
+    refuse((frame.index[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
     middle = shapely.centroid(shapes)
     crs = getattr(frame, "crs", None)
     names = ("lon", "lat") if crs is not None and crs.is_geographic else ("x", "y")

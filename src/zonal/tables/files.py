@@ -53,6 +53,14 @@ def content_of(path: Path, what: str) -> bytes:
         raise InvalidInput(f"{what} cannot be read ({error.strerror})", str(path), "Check the path.") from None
 
 
+def text_of(content: bytes, what: str, path: str | Path) -> str:
+    """Return the text of a file, with or without a byte order mark; raise if it is not UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{what} is not UTF-8 text", str(path), "Save it again, encoded in UTF-8.") from None
+
+
 def library(name: str, what: str, value: str, fix: str) -> Any:
     """Import an optional library; raise with what needs it and how to install it."""
     try:

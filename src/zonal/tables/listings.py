@@ -192,31 +192,41 @@ def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int)
     Columns of numbers are aligned `right`. If a line would have more than `width` characters, names are broken at
     spaces, and then the longest texts are cut.
     """
+    whole = [list(column) for column in columns]
+    fitted = whole if _excess(whole, width) <= 0 else _cut(_broken(whole), right, width)
+    placed = [
+        [cell.rjust(size) if flag else cell.ljust(size) for cell in column]
+        for column, size, flag in zip(fitted, map(_size, fitted), right, strict=True)
+    ]
+    return ["  ".join(row).rstrip() for row in zip(*placed, strict=True)]
 
-    def sizes() -> list[int]:
-        return [max(map(len, column)) for column in columns]
 
-    def excess() -> int:
-        return sum(sizes()) + 2 * (len(columns) - 1) - width
+def _size(column: list[str]) -> int:
+    return max(map(len, column))
 
-    if excess() > 0:
-        words = [column[0].split() for column in columns]
-        tall = max(map(len, words))
-        broken = ([*[""] * (tall - len(own)), *own] for own in words)
-        columns = [[*own, *column[1:]] for own, column in zip(broken, columns, strict=True)]
+
+def _excess(columns: list[list[str]], width: int) -> int:
+    return sum(map(_size, columns)) + 2 * (len(columns) - 1) - width
+
+
+def _broken(columns: list[list[str]]) -> list[list[str]]:
+    """Return columns with their names broken at spaces, into as many lines for all."""
+    words = [column[0].split() for column in columns]
+    tall = max(map(len, words))
+    return [[""] * (tall - len(own)) + own + column[1:] for own, column in zip(words, columns, strict=True)]
+
+
+def _cut(columns: list[list[str]], right: Sequence[bool], width: int) -> list[list[str]]:
+    """Return columns with the longest texts cut, as far as needed and possible."""
     texts = [at for at, flag in enumerate(right) if not flag]
-    while texts and (over := excess()) > 0:
-        widest = max(texts, key=lambda at: sizes()[at])
-        room = max(sizes()[widest] - over, SHORTEST)
+    while texts and (over := _excess(columns, width)) > 0:
+        widest = max(texts, key=lambda at: _size(columns[at]))
+        room = max(_size(columns[widest]) - over, SHORTEST)
         cut = [text if len(text) <= room else f"{text[: room - 3]}..." for text in columns[widest]]
         if cut == columns[widest]:
             break
-        columns = [cut if at == widest else column for at, column in enumerate(columns)]
-    fitted = [
-        [cell.rjust(size) if flag else cell.ljust(size) for cell in column]
-        for column, size, flag in zip(columns, sizes(), right, strict=True)
-    ]
-    return ["  ".join(row).rstrip() for row in zip(*fitted, strict=True)]
+        columns[widest] = cut
+    return columns
 
 
 def card(title: str, facts: Mapping[str, object]) -> str:
@@ -276,18 +286,18 @@ def _texts(cells: Sequence[Cell]) -> list[str]:
     largest = max(sizes, default=1.0)
     digits = DIGITS - 1 - math.floor(math.log10(largest))
     form = f".{min(max(digits, 0), 8)}f" if 1e-5 < largest < 1e7 else f".{DIGITS - 1}e"
+    return [_text(cell, form) for cell in cells]
 
-    def text(cell: Cell) -> str:
-        if cell is None or cell != cell:
-            return ""
-        if isinstance(cell, Span):
-            low, high = f"{cell.low:.6g}", f"{cell.high:.6g}"
-            return low if cell.low == cell.high else f"{low}..{high}"
-        if isinstance(cell, Chance):
-            return percent(cell)
-        return format(cell, form) if isinstance(cell, float) else str(cell)
 
-    return [text(cell) for cell in cells]
+def _text(cell: Cell, form: str) -> str:
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, Span):
+        low, high = f"{cell.low:.6g}", f"{cell.high:.6g}"
+        return low if cell.low == cell.high else f"{low}..{high}"
+    if isinstance(cell, Chance):
+        return percent(cell)
+    return format(cell, form) if isinstance(cell, float) else str(cell)
 
 
 def _library(name: str) -> Any:

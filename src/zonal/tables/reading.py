@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, refuse
-from zonal.tables.files import file_path, library, parsed, unescaped
+from zonal.errors import InvalidInput, need, refuse
+from zonal.tables.files import file_path, library, parsed, text_of, unescaped
 from zonal.tables.habits import guess
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ Column = Sequence[str]
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which delimiters do not count
 MOST_OF_HEADER = 1 << 16  # characters
-USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # if the header is ambiguous
-EXCEL, PARQUET = ".xlsx", ".parquet"
-ENDINGS = (*USUAL, EXCEL, PARQUET)
 NAMED_COLUMNS = 20
 
 MARKED = re.compile(r"\s*[+-]?\d*[.,]\d+([eE][+-]?\d+)?\s*")  # a number with one point or comma
@@ -59,8 +56,7 @@ class Table:
     delimiter: str = ""  # between cells, if there is one
 
     def __post_init__(self) -> None:
-        if self.rows == 0:
-            raise InvalidInput("the table has columns but no rows", str(self.path), "Add rows below the header.")
+        need(self.rows, "the table has columns but no rows", str(self.path), "Add rows below the header.")
 
     def numbers(self, column: str) -> Floats:
         """Return a column as finite numbers; raise at the first cell that is not one."""
@@ -70,9 +66,7 @@ class Table:
             pointed = self.pointed(column)
             cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
         values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
-        finite = np.isfinite(values)
-        if not finite.all():
-            row = int(np.argmin(finite))
+        for row in np.flatnonzero(~np.isfinite(values)).tolist():
             raise self._wrong(column, row, cells[row])
         return values
 
@@ -128,8 +122,7 @@ class Table:
         if column in self.columns:
             return column
         names = [name for name in self.columns if _key(unescaped(name)) == _key(str(column))]
-        if len(names) > 1:
-            raise InvalidInput(f"several columns of {self.path.name} may be {column!r}", names, "Rename one.")
+        need(len(names) < 2, f"several columns of {self.path.name} may be {column!r}", names, "Rename one.")
         return names[0] if names else None
 
     def cells(self, column: str) -> Column:
@@ -185,18 +178,13 @@ def read_table(path: str | Path) -> Table:
     >>> table.numbers("depth").tolist()
     [12.5, 30.0]
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInput("a table must be given as a file", path, "Pass its path.")
+    need(isinstance(path, (str, os.PathLike)), "a table must be given as a file", path, "Pass its path.")
     file = file_path(path)
-    ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), None)
-    if ending is None:
-        raise InvalidInput("the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
+    ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
+    need(ending, "the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
     try:
-        if file.stat().st_size == 0:
-            raise _no_content(file)
-        if ending in USUAL:
-            return _read_text(file, USUAL[ending])
-        return _read_excel(file) if ending == EXCEL else _read_parquet(file)
+        _need_content(file.stat().st_size, file)
+        return READERS.get(ending, _read_text)(file)
     except FileNotFoundError:
         raise InvalidInput("there is no such file", str(path), "Check the path.") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -209,19 +197,16 @@ def parse_table(text: str, name: str) -> Table:
     return _of_text(Path(name), text.removeprefix("\ufeff"), ",")
 
 
-def _no_content(file: Path) -> InvalidInput:
-    return InvalidInput("the file is empty", str(file), "Pass a file with a header and rows.")
+def _need_content(some: object, file: Path) -> None:
+    need(some, "the file is empty", str(file), "Pass a file with a header and rows.")
 
 
-def _read_text(file: Path, usual: str) -> Table:
+def _read_text(file: Path) -> Table:
     content = file.read_bytes()
     if file.name.lower().endswith(".gz"):
         content = gzip.decompress(content)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput("the file is not UTF-8 text", str(file), "Save it again, encoded in UTF-8.") from None
-    return _of_text(file, text, usual)
+    tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")  # if the header is ambiguous
+    return _of_text(file, text_of(content, "the file", file), "\t" if tabs else ",")
 
 
 def _of_text(file: Path, text: str, usual: str) -> Table:
@@ -254,19 +239,22 @@ def _split(file: Path, text: str, delimiter: str) -> Iterable[tuple[int, list[st
 def _of_rows(file: Path, numbered: Iterable[tuple[int, list[str]]], delimiter: str) -> Table:
     """Return a table of rows, the header first; blank rows, and blank columns without a name, are left out."""
     kept = [(line, row) for line, row in numbered if any(map(str.strip, row))]
-    if not kept:
-        raise _no_content(file)
+    _need_content(kept, file)
     (_, names), *below = kept
-    for line, row in below:
-        if len(row) != len(names):
-            problem = f"line {line} of {file.name} must have {len(names)} cells, one for each column"
-            other = ", or the sheet semicolons between its cells" if delimiter == "," else ""
-            fix = f"Add or remove cells; one that contains a {DELIMITERS[delimiter]} needs quotation marks{other}."
-            raise InvalidInput(problem, len(row), fix)
+    _check_lengths(file, below, len(names), delimiter)
     cells = list(zip(*(row for _, row in below), strict=True)) or [()] * len(names)
     columns = [own for own in zip(names, cells, strict=True) if own[0].strip() or any(map(str.strip, own[1]))]
     _check_names(file, [name for name, _ in columns])
     return Table(file, dict(columns), len(below), [line for line, _ in below], delimiter)
+
+
+def _check_lengths(file: Path, rows: list[tuple[int, list[str]]], width: int, delimiter: str) -> None:
+    for line, row in rows:
+        if len(row) != width:
+            problem = f"line {line} of {file.name} must have {width} cells, one for each column"
+            other = ", or the sheet semicolons between its cells" if delimiter == "," else ""
+            fix = f"Add or remove cells; one that contains a {DELIMITERS[delimiter]} needs quotation marks{other}."
+            raise InvalidInput(problem, len(row), fix)
 
 
 def _read_excel(file: Path) -> Table:
@@ -318,6 +306,9 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
     twice = (name for name, times in Counter(names).items() if times > 1)
-    refuse(
-        twice, "the names of columns must differ", f"Give each column its own name in the header of {file.name}."
-    )
+    fix = f"Give each column its own name in the header of {file.name}."
+    refuse(twice, "the names of columns must differ", fix)
+
+
+READERS: dict[str, Callable[[Path], Table]] = {".xlsx": _read_excel, ".parquet": _read_parquet}
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", *READERS)

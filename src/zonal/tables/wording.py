@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zonal.errors import InvalidInput
-from zonal.tables.files import content_of, file_path, parsed
+from zonal.errors import InvalidInput, need
+from zonal.tables.files import content_of, file_path, parsed, text_of
 from zonal.tables.habits import guess
 
 Key = tuple[str, ...]  # path of a key in nested tables
@@ -58,11 +58,9 @@ class Recipe:
 
     def table(self, words: Any, path: Key, keys: Sequence[str] | None) -> None:
         """Raise unless `words` is a table with no other keys than `keys`."""
-        if not isinstance(words, Mapping):
-            with self.blamed(*path):
-                raise InvalidInput(
-                    f"[{'.'.join(path)}] must be a table", words, "Write its keys below the header."
-                )
+        with self.blamed(*path):
+            problem = f"[{'.'.join(path)}] must be a table"
+            need(isinstance(words, Mapping), problem, words, "Write its keys below the header.")
         for key in words:
             if keys is not None and key not in keys:
                 problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
@@ -83,10 +81,7 @@ class Recipe:
 def read_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a TOML file; errors name the line."""
     file = file_path(path)
-    try:
-        text = content_of(file, "the recipe").decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput("the recipe is not UTF-8 text", str(path), "Save it again, encoded in UTF-8.") from None
+    text = text_of(content_of(file, "the recipe"), "the recipe", path)
     return parse_recipe(text, file.name, file.parent)
 
 
@@ -122,9 +117,10 @@ def check_values(recipe: Recipe) -> None:
             waiting += [((*path, key), own) for key, own in words.items()]
         elif isinstance(words, list):
             waiting += [(path, own) for own in words]
-        elif isinstance(words, int) and not -LARGEST_WHOLE <= words < LARGEST_WHOLE:
-            fix = "Pass a number of at most 64 bits."
-            raise InvalidInput(f"{recipe.place(path)}: a whole number is too large", hex(words)[:20] + "...", fix)
+        elif isinstance(words, int):
+            small, value = -LARGEST_WHOLE <= words < LARGEST_WHOLE, hex(words)[:20] + "..."
+            problem = f"{recipe.place(path)}: a whole number is too large"
+            need(small, problem, value, "Pass a number of at most 64 bits.")
 
 
 HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")
@@ -166,8 +162,7 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
     axes: dict[str, Any] = {}
     for text in texts:
         name, axis = _axis(text)
-        if name in axes:
-            raise InvalidInput("an axis is named twice", text, "Give each its own name.")
+        need(name not in axes, "an axis is named twice", text, "Give each its own name.")
         axes[name] = axis
     return axes
 
@@ -180,19 +175,25 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
             named = {key: line[key].strip() for key in ("unit", "scale") if line[key]}
             return line["name"].strip(), {"low": low, "high": high, **named}
     elif listed := SYMBOLS.fullmatch(text):
-        symbols: list[Any] = [symbol.strip() for symbol in listed["symbols"].split(",")]
-        numbers = [parsed(symbol) for symbol in symbols]
-        if len(numbers) > 2 and None not in numbers:
-            symbols = [int(own) if own % 1 == 0 else own for own in numbers if own is not None]
-        if len(numbers) > 2 or None in numbers:  # two numbers are probably bounds in the wrong form
+        symbols = _symbols(listed["symbols"])
+        if symbols:
             return listed["name"].strip(), {"symbols": symbols}
     fix = "Write x=0..1, or l=-180..180:deg:periodic, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
     raise InvalidInput("an axis needs a name and two numbers, or a name and symbols", text, fix)
 
 
+def _symbols(text: str) -> list[Any]:
+    """Return symbols, as numbers if all are; none for two numbers, which are probably bounds in the wrong form."""
+    symbols = [symbol.strip() for symbol in text.split(",")]
+    numbers = [own for own in map(parsed, symbols) if own is not None]
+    if len(numbers) < len(symbols):
+        return symbols
+    return [int(own) if own % 1 == 0 else own for own in numbers] if len(numbers) > 2 else []
+
+
 def sequence_words(text: str) -> dict[str, Any]:
     """Return sequences from their command-line form: ``ACGT,8``."""
     alphabet, comma, length = text.rpartition(",")
-    if not comma or not re.fullmatch(r"\s*[0-9]{1,9}\s*", length):
-        raise InvalidInput("sequences need an alphabet and a length", text, "Write ACGT,8.")
+    both = comma and re.fullmatch(r"\s*[0-9]{1,9}\s*", length)
+    need(both, "sequences need an alphabet and a length", text, "Write ACGT,8.")
     return {"alphabet": alphabet.strip(), "length": int(length)}
