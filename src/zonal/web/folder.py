@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.errors import InvalidInput, StudyFileError
+from zonal.errors import StudyFileError, need
 from zonal.rounds.journal import REPLACED
 from zonal.study import Study
 from zonal.web.record import Record, stamp_of
@@ -123,9 +123,9 @@ class Folder:
 
     def new(self, name: str) -> Path:
         """Return the path for a new study of this name, after checking the name."""
-        if not NEW_NAME.fullmatch(name) or name.endswith("."):
-            fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
-            raise InvalidInput("this cannot be the name of a study", name, fix)
+        fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
+        fits = NEW_NAME.fullmatch(name) and not name.endswith(".")
+        need(fits, "this cannot be the name of a study", name, fix)
         return self.path / (name + ENDING)
 
     def end(self) -> None:

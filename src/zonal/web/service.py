@@ -29,7 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import InvalidInput, ZonalError
+from zonal.errors import InvalidInput, ZonalError, need
 from zonal.study import Study
 from zonal.web import api, documents, words
 from zonal.web.api import given, new_study
@@ -289,8 +289,8 @@ def serve(
     address, and the token if there is a new one, are said by `say`.
     """
     token = os.environ.get(VARIABLE, "")
-    if token and len(token) < SHORTEST:
-        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
+    long = not token or len(token) >= SHORTEST
+    need(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
     beyond = not _is_loopback(host) or bool(names)
     made = beyond and not token
     token = secrets.token_urlsafe(24) if made else token

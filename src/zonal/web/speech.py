@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from zonal.errors import ZonalError
-from zonal.web.api import Misspoken
+from zonal.web.api import Misspoken, need_field
 from zonal.web.documents import dumped
 from zonal.web.guard import problem
 from zonal.web.words import STATUSES
@@ -20,8 +20,8 @@ from zonal.web.words import STATUSES
 
 def number_of(text: str) -> int:
     """Return the number of a trial from a path."""
-    if not (text.isdecimal() and len(text) < 16):
-        raise Misspoken("trial", "a trial must be a number", text, "Trials are counted from 0.")
+    short = text.isdecimal() and len(text) < 16
+    need_field(short, "trial", "a trial must be a number", text, "Trials are counted from 0.")
     return int(text)
 
 
@@ -49,8 +49,7 @@ def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a query, in the types of their schemas; they are checked later."""
     found: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
-        if name in found:
-            raise Misspoken(name, f"{name} is given twice", text, "Give it once.")
+        need_field(name not in found, name, f"{name} is given twice", text, "Give it once.")
         kind, found[name] = says.get(name, {}).get("type"), text
         if kind in ("integer", "number", "boolean"):
             with contextlib.suppress(ValueError, RecursionError):
