@@ -324,4 +324,4 @@ def _texts(words: Any, name: str) -> Sequence[str]:
     listed = isinstance(words, list | tuple) and all(isinstance(own, str) for own in words)
     need(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
     need(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
-    return words
+    return tuple(words)
