@@ -118,12 +118,10 @@ def space(recipe: Recipe) -> Any:
             return _axes(recipe)
         shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
         words = {**shared, **recipe.section(kind, KEYS[kind])}
-        return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
-
-
-def _sequences(words: Mapping[str, Any]) -> zn.Sequences:
-    _need_keys("sequences", words, {"alphabet": "ACGT", "length": 8})
-    return zn.Sequences(**words)
+        if kind != "sequences":
+            return _members(recipe, kind, words)
+        _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
+        return zn.Sequences(**words)
 
 
 def _axes(recipe: Recipe) -> zn.Box | zn.Product:
@@ -153,19 +151,17 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
         return words["low"], words["high"]
     for key in ("unit", "smallest", "scale", "periodic"):
         need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
-    return _symbols(words["symbols"]) if "symbols" in words else _frequencies(name, words["frequencies"])
+    if "symbols" in given:
+        return _symbols(words["symbols"])
+    own, fix = words["frequencies"], "Write { red = 2, green = 1 }."
+    need(isinstance(own, Mapping), f"frequencies of axis {name} must be a table", own, fix)
+    return own
 
 
 def _symbols(words: Any) -> list[Any] | dict[Any, float]:
     listed = words if isinstance(words, list) else [words]
     pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
     return dict.fromkeys(listed, 1) if pair else listed  # two numbers listed as symbols are symbols
-
-
-def _frequencies(name: str, words: Any) -> Any:
-    fix = "Write { red = 2, green = 1 }."
-    need(isinstance(words, Mapping), f"frequencies of axis {name} must be a table", words, fix)
-    return words
 
 
 def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:

@@ -42,7 +42,9 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
     If fewer than the wanted number are left, returns those and says so.
     """
     if sheet is not None:
-        _check_new(sheet)
+        free, named = not sheet.exists(), not sheet.name.lower().endswith((".xlsx", ".parquet", ".gz"))
+        need(free, "this file exists already, and may hold values", str(sheet), "Choose another name.")
+        need(named, "trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(study, trials))
@@ -51,13 +53,6 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
         frame.echo_json(trials)
     elif sheet is None:
         echo_trials(study, trials)
-
-
-def _check_new(sheet: Path) -> None:
-    """Raise unless a sheet can be written here."""
-    need(not sheet.exists(), "this file exists already, and may hold values", str(sheet), "Choose another name.")
-    named = not sheet.name.lower().endswith((".xlsx", ".parquet", ".gz"))
-    need(named, "trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
@@ -157,8 +152,9 @@ def tell(
         return _tell_sheet(study, sheet, correct)
     assert trial is not None
     assert value is not None
-    more = {"slopes": dict(map(_slope, slopes)) or None, "minus": _other(study, minus)}
-    study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
+    along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
+    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
     frame.say(standing(study))
 
 
@@ -171,11 +167,6 @@ def _tell_sheet(study: Study, sheet: Path, correct: bool) -> None:
     changed = f", {len(found.changed)} corrected" if found.changed else ""
     known = f", {len(found.known)} known already" if found.known else ""
     frame.say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
-
-
-def _other(study: Study, minus: str | None) -> Any:
-    """Return the region that was subtracted, if any was."""
-    return None if minus is None else sheets.place_of(study.space, minus)
 
 
 def _slope(text: str) -> tuple[str, tuple[float, float]]:
@@ -219,7 +210,7 @@ def observe(
     assert region is not None
     assert value is not None
     place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
-    off = _other(study, minus)
+    off = sheets.place_of(study.space, minus)
     seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
     frame.say(f"1 measurement taken in: observation {seen.number}.")
 

@@ -208,8 +208,10 @@ def written(region: Region) -> str:
     return region.name if exact else json.dumps(region.as_dict())
 
 
-def place_of(space: Any, text: str) -> Any:
-    """Return, from a text or JSON, an argument for ``space.region``."""
+def place_of(space: Any, text: str | None) -> Any:
+    """Return, from a text or JSON, an argument for ``space.region``; None for none."""
+    if text is None:
+        return None
     if not text.lstrip().startswith("{"):
         return space.from_text(text)
     try:

@@ -27,35 +27,28 @@ from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
 
 
-def _of_row(study: Study, said: Any) -> Any:
-    row = whole_number(said, "a row of the table of nodes", 0, len(study.tree) - 1)
-    return study._state.region(row)
-
-
-def _of_node(study: Study, node: Any) -> Any:
-    space, pair = study.space, isinstance(node, list) and [type(own) for own in node] == [int, int]
+def _of_node(space: Any, node: Any) -> Region:
+    pair = isinstance(node, list) and [type(own) for own in node] == [int, int]
     need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
     depth, index = node
     exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)
     need(exists, "there is no such node", node, "Pass one of the study's.")
-    return space.cell((depth, index))
+    found: Region = space.cell((depth, index))
+    return found
 
 
-def _region(study: Study, said: Any) -> Any:
+def _region(study: Study, said: Any) -> Region:
     """Return the region that a client described."""
-    if isinstance(said, Mapping) and len(said) == 1 and said.keys() <= OF.keys():
-        ((key, own),) = said.items()
-        return OF[key](study, own)
+    if isinstance(said, Mapping) and said.keys() == {"row"}:
+        row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
+        return study._state.region(row)
+    if isinstance(said, Mapping) and said.keys() == {"node"}:
+        return _of_node(study.space, said["node"])
     place = study.space.from_text(said) if isinstance(said, str) else said
     missing = isinstance(place, str | list) and not place
     need(not missing, "a region is missing", place, "Send a region.")
-    return study.space.region(place)
-
-
-OF: dict[str, Callable[[Study, Any], Any]] = {
-    "row": _of_row,
-    "node": _of_node,
-}  # regions by their place in the tree
+    found: Region = study.space.region(place)
+    return found
 
 
 def _regions(study: Study, said: list[Any]) -> list[Region]:
