@@ -180,7 +180,7 @@ def predict(
     found = study.predict(asked)
     if as_json:
         columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
-        frame.echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+        frame.echo_json(list(Listing("", columns)))
         return
     more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
     frame.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))

@@ -100,7 +100,7 @@ class Folder:
 
     def _file(self, name: str) -> Path | None:
         """Return the file of this name, if it is in this folder and the name does not lead out of it."""
-        if name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 255:
+        if name.startswith(".") or set(name) & set("/\\\0") or len(name.encode()) > 255:
             return None
         path = self.path / name
         return path if path.is_file() and path.resolve().parent == self.path else None
@@ -109,15 +109,14 @@ class Folder:
         """Return a study; raise if there is none."""
         path = self._file(name + ENDING)
         with self._lock:
+            found = self._entries.pop(name, None)
             if path is None:
-                gone = self._entries.pop(name, None)
-                if gone is not None:
-                    gone.end()
+                if found is not None:
+                    found.end()
                 raise Unknown(f"there is no study {name!r} in this folder.")
-            found = self._entries.pop(name, None) or Entry(path)
-            self._entries[name] = found  # the most recently used is the last
+            found = self._entries[name] = found or Entry(path)  # the most recently used is the last
             opened = [own for own in self._entries.values() if own.study is not None]
-            for own in opened[: max(len(opened) - MOST_OPEN, 0)]:
+            for own in opened[:-MOST_OPEN]:
                 own.forget()
         return found
 

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from zonal.errors import ZonalError
 from zonal.web.api import Misspoken, need_field
 from zonal.web.documents import dumped
 from zonal.web.guard import problem
@@ -81,14 +80,20 @@ def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
 
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    if isinstance(error, OSError) and not isinstance(error, ZonalError):
-        return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
-    if isinstance(error, HTTPException):
-        title = "Too large" if error.status_code == 413 else "Refused"
-        return problem(error.status_code, title, str(error.detail))
     status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
     more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
     return problem(status, title, str(error), **more)
+
+
+async def unreadable(request: Request, error: Any) -> Response:
+    """Answer that the system cannot read a file."""
+    return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+
+
+async def unfit(request: Request, error: Any) -> Response:
+    """Answer that a request is not one of HTTP that is understood here."""
+    title = "Too large" if error.status_code == 413 else "Refused"
+    return problem(error.status_code, title, str(error.detail))
 
 
 async def broken(request: Request, error: Exception) -> Response:
