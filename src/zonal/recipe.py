@@ -93,14 +93,18 @@ def where(
     named = {key: own for key, own in columns.items() if own}
     stray = [f"--{key}" for key in named if table is None]
     refuse(stray, "this option needs a table", "Pass a table too, or leave the option out.")
-    section, words = "hierarchy" if "levels" in named else "points", {"table": str(table), **named}
-    if axes:
-        section, words = "axes", axis_words(axes)
-    if sequences:
-        section, words = "sequences", sequence_words(sequences)
+    section, words = _section(axes, sequences, {"table": str(table), **named})
     places: dict[Key, str] = {("smallest",): "--smallest", (section,): said[0]}
     shared = {} if smallest is None else {"smallest": smallest}
     return Recipe({section: words, **shared}, places, "the options")
+
+
+def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if axes:
+        return "axes", axis_words(axes)
+    if sequences:
+        return "sequences", sequence_words(sequences)
+    return "hierarchy" if "levels" in columns else "points", columns
 
 
 def space(recipe: Recipe) -> Any:
@@ -135,7 +139,7 @@ def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
     smallest = said("smallest") or recipe.words.get("smallest")
     arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
-    return kind(axes, arity, smallest, said("unit") or None, said("scale") or "linear", rings)
+    return kind(axes, arity, smallest, said("unit"), said("scale"), rings)
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -246,8 +250,7 @@ def _measurement(recipe: Recipe) -> dict[str, Any]:
 def _noise(recipe: Recipe, words: Any) -> Any:
     if not isinstance(words, Mapping):
         return words
-    path = ("measurement", "noise")
-    recipe.table(words, path, ("per_weight",))
+    recipe.table(words, ("measurement", "noise"), ("per_weight",))
     fix = "Write { per_weight = 0.5 }."
     need("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
     return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])

@@ -215,10 +215,9 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, 
     """Return numbers from comma-separated lists."""
     texts = ",".join(value) if isinstance(value, tuple) else value
     try:
-        found = tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
+        return tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
     except ValueError:
         raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
-    return found
 
 
 def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:

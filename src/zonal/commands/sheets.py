@@ -230,16 +230,13 @@ def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row."""
-    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *space.columns))
-    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
+    rows = list(_rows(table, space.columns, needed))
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
-    pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
+    numbers = {name: table.pointed(name) for name in (*CALLED, *edges) if table.find(name) is not None}
     found, wrong = [], []
-    for at, cells in _rows(table, columns):
+    for at, cells in rows:
         try:
-            for name, read_number in pointed.items():
-                cells[name] = read_number(cells[name], CALLED.get(name, name))
-            found.append(read(cells, at + 1))
+            found.append(read(_with_points(cells, numbers), at + 1))
         except ZonalError as error:
             line = f" (line {table.lines[at]})" if table.lines else ""
             wrong.append(f"row {at + 1}{line}: {error}")
@@ -249,8 +246,15 @@ def _every_row(
     return found
 
 
-def _rows(table: Table, columns: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the cells of each row that has any."""
+def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
+    """Return the cells of a row with a decimal point in every number."""
+    return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+
+
+def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the cells of each row that has any, of the columns that may be there and those that must."""
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *more))
+    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
     for at in range(table.rows):
         cells = {name: unescaped(str(column[at]).strip()) for name, column in columns.items()}
         if any(cells.values()):

@@ -270,10 +270,8 @@ class _CtrlC:
         self.pressed = self._open = False
 
     def __enter__(self) -> _CtrlC:
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        ):
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._note)
         return self
 

@@ -54,7 +54,7 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str = "", hosts: Iterable[str] = ()) -> None:
         self._app = app
         self._token = token
-        self._cookie = cookie_of(token) if token else ""
+        self._cookie = cookie_of(token)
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
