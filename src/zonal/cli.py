@@ -186,8 +186,7 @@ def _tell(report: Any, **options: Any) -> None:
     """Print a report line by line, as it is produced."""
     from zonal.recipe import PRICES
 
-    prices = {name: options.pop(name) for name in PRICES}
-    options["prices"] = {name: own for name, own in prices.items() if own not in (None, ())}
+    options["prices"] = frame.given({name: options.pop(name) for name in PRICES})
     try:
         for line in report(**options):
             click.echo(line)

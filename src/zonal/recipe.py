@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.errors import InvalidInput, check_choice, text, whole_number
+from zonal.errors import InvalidInput, check_choice, need, refuse, text, whole_number
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.hierarchy import check_nested
 from zonal.spaces.product import has_symbols
@@ -61,8 +61,8 @@ def template() -> str:
 def arguments(recipe: Recipe) -> dict[str, Any]:
     """Return the arguments of `Study` that a recipe gives; errors name the line."""
     recipe.table(recipe.words, (), TOP)
-    if "budget" not in recipe.words:
-        raise InvalidInput(f"{recipe.source}: a study needs a budget", None, "Write for example budget = 60.")
+    problem = f"{recipe.source}: a study needs a budget"
+    need("budget" in recipe.words, problem, None, "Write for example budget = 60.")
     given: dict[str, Any] = {"space": space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
         given.get("feedback", zn.Mean()).check(given["space"])
@@ -88,42 +88,43 @@ def where(
     """
     ways = {"--axis": axes, "--sequences": sequences, "a table": table}
     said = [way for way, own in ways.items() if own]
-    if len(said) != 1:
-        fix = f"Pass one of {', '.join(ways)}."
-        raise InvalidInput("the space must be given in exactly one way", " and ".join(said) or "none", fix)
+    fix = f"Pass one of {', '.join(ways)}."
+    need(len(said) == 1, "the space must be given in exactly one way", " and ".join(said) or "none", fix)
     named = {key: own for key, own in columns.items() if own}
-    if table is None and named:
-        fix = "Pass a table too, or leave the option out."
-        raise InvalidInput("this option needs a table", f"--{next(iter(named))}", fix)
-    words: dict[str, Any] = {"axes": axis_words(axes)} if axes else {}
+    stray = [f"--{key}" for key in named if table is None]
+    refuse(stray, "this option needs a table", "Pass a table too, or leave the option out.")
+    section, words = _section(axes, sequences, {"table": str(table), **named})
+    places: dict[Key, str] = {("smallest",): "--smallest", (section,): said[0]}
+    shared = {} if smallest is None else {"smallest": smallest}
+    return Recipe({section: words, **shared}, places, "the options")
+
+
+def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if axes:
+        return "axes", axis_words(axes)
     if sequences:
-        words["sequences"] = sequence_words(sequences)
-    if table is not None:
-        words["hierarchy" if "levels" in named else "points"] = {"table": str(table), **named}
-    places: dict[Key, str] = {("smallest",): "--smallest", **{(section,): said[0] for section in words}}
-    return Recipe(words if smallest is None else words | {"smallest": smallest}, places, "the options")
+        return "sequences", sequence_words(sequences)
+    return "hierarchy" if "levels" in columns else "points", columns
 
 
 def space(recipe: Recipe) -> Any:
     """Return the space that a recipe describes; errors name the line."""
     named = [name for name in SPACES if name in recipe.words]
-    if len(named) != 1:
-        shown, fix = " and ".join(named) or None, f"Write one of {', '.join(f'[{name}]' for name in SPACES)}."
-        raise InvalidInput(f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once", shown, fix)
-    kind = named[0]
-    if "arity" in recipe.words:
-        with recipe.blamed("arity"):
-            whole_number(recipe.words["arity"], "arity", 2, MOST_PARTS)
-            if kind not in ("axes", "points"):
-                raise InvalidInput(f"[{kind}] has no arity", recipe.words["arity"], "Leave it out.")
+    problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
+    need(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
+    (kind,) = named
+    divided, arity = kind in ("axes", "points"), recipe.words.get("arity", 2)
+    with recipe.blamed("arity"):
+        whole_number(arity, "arity", 2, MOST_PARTS)
+        need(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
     with recipe.blamed(kind):
         if kind == "axes":
             return _axes(recipe)
-        words = recipe.section(kind, KEYS[kind])
-        words = {key: recipe.words[key] for key in ("smallest",) if key in recipe.words} | words
+        shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
+        words = {**shared, **recipe.section(kind, KEYS[kind])}
         if kind != "sequences":
             return _members(recipe, kind, words)
-        _need(kind, words, {"alphabet": "ACGT", "length": 8})
+        _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
         return zn.Sequences(**words)
 
 
@@ -138,44 +139,45 @@ def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
     smallest = said("smallest") or recipe.words.get("smallest")
     arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
-    return kind(axes, arity, smallest, said("unit") or None, said("scale") or "linear", rings)
+    return kind(axes, arity, smallest, said("unit"), said("scale"), rings)
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     path = ("axes", name)
     recipe.table(words, path, AXIS_KEYS)
     given = {"low", "high", "symbols", "frequencies"} & set(words)
-    if given not in ({"low", "high"}, {"symbols"}, {"frequencies"}):
-        fix = "Write low and high, or symbols, or frequencies."
-        raise InvalidInput(f"{recipe.place(path)}: axis {name} must be given in exactly one way", dict(words), fix)
+    fix = "Write low and high, or symbols, or frequencies."
+    problem = f"{recipe.place(path)}: axis {name} must be given in exactly one way"
+    need(given in ({"low", "high"}, {"symbols"}, {"frequencies"}), problem, dict(words), fix)
     if "low" in given:
         text(words.get("unit", ""), f"the unit of axis {name}")
         check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
         return words["low"], words["high"]
-    stray = [key for key in ("unit", "smallest", "scale", "periodic") if key in words]
-    if stray:
-        raise InvalidInput(f"axis {name} has symbols, and no {stray[0]}", words[stray[0]], "Leave it out.")
-    if "symbols" in words:
-        listed = words["symbols"] if isinstance(words["symbols"], list) else [words["symbols"]]
-        pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
-        return dict.fromkeys(listed, 1) if pair else listed  # two numbers listed as symbols are symbols
-    if not isinstance(words["frequencies"], Mapping):
-        fix = "Write { red = 2, green = 1 }."
-        raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)
-    return words["frequencies"]
+    for key in ("unit", "smallest", "scale", "periodic"):
+        need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
+    if "symbols" in given:
+        return _symbols(words["symbols"])
+    own, fix = words["frequencies"], "Write { red = 2, green = 1 }."
+    need(isinstance(own, Mapping), f"frequencies of axis {name} must be a table", own, fix)
+    return own
 
 
-def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
+def _symbols(words: Any) -> list[Any] | dict[Any, float]:
+    listed = words if isinstance(words, list) else [words]
+    pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
+    return dict.fromkeys(listed, 1) if pair else listed  # two numbers listed as symbols are symbols
+
+
+def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
     """Raise if a section lacks a key."""
     for key, example in examples.items():
-        if not words.get(key):
-            fix = f"Write for example {key} = {json.dumps(example)}."
-            raise InvalidInput(f"[{section}] needs its {key}", words.get(key), fix)
+        fix = f"Write for example {key} = {json.dumps(example)}."
+        need(words.get(key), f"[{section}] needs its {key}", words.get(key), fix)
 
 
 def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn.Hierarchy:
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
-    _need(kind, words, {"table": "areas.csv", **needed})
+    _need_keys(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
         table = read_table(recipe.folder / text(words.pop("table"), "table"))
     for key in ("coords", "levels"):
@@ -206,9 +208,7 @@ def members(
     with at("coords"):
         features = {name: table.numbers(name) for name in coords}
     if not levels:
-        if not coords:
-            fix = "Name coords, levels or sequence."
-            raise InvalidInput("a table needs columns that locate its rows", None, fix)
+        need(coords, "a table needs columns that locate its rows", None, "Name coords, levels or sequence.")
         return zn.Points(features, weights, arity, smallest)
     with at("levels"):
         names = {name: table.texts(name) for name in levels}
@@ -233,31 +233,26 @@ def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
     with recipe.blamed("forbidden"):
         regions = []
         for own in words if isinstance(words, list) else [words]:
-            if not isinstance(own, str | Mapping) or not own:
-                raise InvalidInput("a forbidden region must be text", own, "Write it as for `zonal observe`.")
+            written = isinstance(own, str | Mapping) and own
+            need(written, "a forbidden region must be text", own, "Write it as for `zonal observe`.")
             regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
         return regions
 
 
 def _measurement(recipe: Recipe) -> dict[str, Any]:
     words = recipe.section("measurement", KEYS["measurement"])
-    given: dict[str, Any] = {}
+    reads = {"noise": _noise, "feedback": _feedback}
     with recipe.blamed("measurement"):
-        given |= {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
-        if "noise" in words:
-            given["noise"] = _noise(recipe, words["noise"])
-        if "feedback" in words:
-            given["feedback"] = _feedback(recipe, words["feedback"])
-    return given
+        given = {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
+        return given | {key: read(recipe, words[key]) for key, read in reads.items() if key in words}
 
 
 def _noise(recipe: Recipe, words: Any) -> Any:
     if not isinstance(words, Mapping):
         return words
-    path = ("measurement", "noise")
-    recipe.table(words, path, ("per_weight",))
-    if "per_weight" not in words:
-        raise InvalidInput("noise must be a number or per weight", dict(words), "Write { per_weight = 0.5 }.")
+    recipe.table(words, ("measurement", "noise"), ("per_weight",))
+    fix = "Write { per_weight = 0.5 }."
+    need("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
     return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
 
 
@@ -267,9 +262,8 @@ def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
         found: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
         return found()
     recipe.table(words, path, ("average", "beam", "beam_share"))
-    if len(words) != 1:
-        fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
-        raise InvalidInput("a feedback must be given in exactly one way", dict(words), fix)
+    fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
+    need(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
     ((kind, own),) = words.items()
     if kind == "average":
         whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
@@ -283,8 +277,7 @@ def _model(recipe: Recipe) -> dict[str, Any]:
     if not words:
         return given
     with recipe.blamed("model"):
-        if "kernel" not in words:
-            raise InvalidInput("[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
+        need("kernel" in words, "[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
         kind = recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS)
         if not words:  # its parameters are learned
             return {**given, "kernel": kind}
@@ -300,8 +293,7 @@ def _policy(recipe: Recipe) -> Any:
     with recipe.blamed("policy"):
         kind = _kind(recipe, words, ("policy", "name"), POLICIES)
         for key in ("h_max", "level"):
-            if key in words:
-                whole_number(words[key], key, 0, DEEPEST)
+            whole_number(words.get(key, 0), key, 0, DEEPEST)
         if "delta" in words:
             path = ("policy", "delta")
             recipe.table(words["delta"], path, None)
@@ -312,25 +304,23 @@ def _policy(recipe: Recipe) -> Any:
 
 def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
     """Return the class named by the last key of `path` in `words`, and remove that key."""
-    if path[-1] not in words:
-        raise InvalidInput(f"{path[-2]} needs its {path[-1]}", words, f"Write one of {', '.join(kinds)}.")
-    return recipe.choice(words.pop(path[-1]), path, kinds)
+    *_, section, key = path
+    need(key in words, f"{section} needs its {key}", words, f"Write one of {', '.join(kinds)}.")
+    return recipe.choice(words.pop(key), path, kinds)
 
 
 def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
     """Return an instance of a class from its fields; raise at an unknown or missing one."""
     recipe.table(words, path, [own.name for own in fields(kind)])
     needed = [own.name for own in fields(kind) if own.default is MISSING and own.default_factory is MISSING]
-    missing = [name for name in needed if name not in words]
-    if missing:
-        problem = f"{kind.__name__} needs its {missing[0]}"
-        raise InvalidInput(problem, dict(words), f"Write {missing[0]} = ... in [{'.'.join(path)}].")
+    for name in needed:
+        fix = f"Write {name} = ... in [{'.'.join(path)}]."
+        need(name in words, f"{kind.__name__} needs its {name}", dict(words), fix)
     return kind(**words)
 
 
 def _texts(words: Any, name: str) -> Sequence[str]:
-    if not isinstance(words, list | tuple) or not all(isinstance(own, str) for own in words):
-        raise InvalidInput(f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
-    if len(set(words)) < len(words):
-        raise InvalidInput(f"{name} has a name twice", words, "Name each column once.")
-    return words
+    listed = isinstance(words, list | tuple) and all(isinstance(own, str) for own in words)
+    need(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
+    need(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
+    return tuple(words)

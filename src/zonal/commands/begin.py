@@ -65,7 +65,7 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
     if budget is None:
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
     recipe = where(**{name: flags.pop(name) for name in PLACE})
-    measured = {key: own for name, key in MEASURED.items() if (own := flags.pop(name)) is not None}
+    measured = frame.given({key: flags.pop(name) for name, key in MEASURED.items()})
     said = {
         **flags,
         "budget": frame.whole(budget),
@@ -75,8 +75,7 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
     }
     places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in said}
     places |= {("measurement", "noise"): "--noise"}
-    words = {key: own for key, own in said.items() if own not in (None, ())}
-    return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
+    return Recipe({**recipe.words, **frame.given(said)}, {**recipe.places, **places}, recipe.source)
 
 
 @frame.study_command()

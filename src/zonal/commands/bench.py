@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +13,7 @@ import click
 from zonal import looking
 from zonal.averages.feedback import Slope
 from zonal.commands import frame, sheets
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, need, refuse
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
 from zonal.tables import read_table
@@ -39,10 +41,10 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
 
     If fewer than the wanted number are left, returns those and says so.
     """
-    if sheet is not None and sheet.exists():
-        raise InvalidInput("this file exists already, and may hold values", str(sheet), "Choose another name.")
-    if sheet is not None and sheet.name.lower().endswith((".xlsx", ".parquet", ".gz")):
-        raise InvalidInput("trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
+    if sheet is not None:
+        free, named = not sheet.exists(), not sheet.name.lower().endswith((".xlsx", ".parquet", ".gz"))
+        need(free, "this file exists already, and may hold values", str(sheet), "Choose another name.")
+        need(named, "trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(study, trials))
@@ -110,13 +112,9 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
     if not trials:
         click.echo("nothing is under way")
         return
-    columns: dict[str, Any] = {
-        "trial": [one.number for one in trials],
-        "region": [one.region.name for one in trials],
-        "look": [one.replicate for one in trials],
-    }
-    columns |= {name: [getattr(one, name) for one in trials] for name in study.settings.spends}
-    frame.echo_table(Listing("", columns))
+    shown = {"trial": "number", "region": "region.name", "look": "replicate"}
+    shown |= {name: name for name in study.settings.spends}
+    frame.echo_table(Listing("", {name: list(map(attrgetter(own), trials)) for name, own in shown.items()}))
 
 
 @frame.study_command(context_settings=NUMBERS)
@@ -150,14 +148,17 @@ def tell(
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
-    if sheet is None:
-        assert trial is not None
-        assert value is not None
-        more: dict[str, Any] = {"slopes": dict(map(_slope, slopes))} if slopes else {}
-        more |= {} if minus is None else {"minus": sheets.place_of(study.space, minus)}
-        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
-        frame.say(standing(study))
-        return
+    if sheet is not None:
+        return _tell_sheet(study, sheet, correct)
+    assert trial is not None
+    assert value is not None
+    along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
+    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
+    frame.say(standing(study))
+
+
+def _tell_sheet(study: Study, sheet: Path, correct: bool) -> None:
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials
     sheets.take(found, study, watched=slowly)
     now = study.trials
@@ -204,14 +205,17 @@ def observe(
     """
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
-    if sheet is None:
-        assert region is not None
-        assert value is not None
-        place = sheets.place_of(study.space, region)
-        by, off = Slope(slope) if slope else None, None if minus is None else sheets.place_of(study.space, minus)
-        seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
-        frame.say(f"1 measurement taken in: observation {seen.number}.")
-        return
+    if sheet is not None:
+        return _observe_sheet(study, sheet, again)
+    assert region is not None
+    assert value is not None
+    place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
+    off = sheets.place_of(study.space, minus)
+    seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
+    frame.say(f"1 measurement taken in: observation {seen.number}.")
+
+
+def _observe_sheet(study: Study, sheet: Path, again: bool) -> None:
     found = sheets.earlier(sheet, study)
     taken = found.new + found.known if again else found.new
     for place, answer in slowly(sorted(taken, key=lambda own: own[1].row), "taking in"):
@@ -237,14 +241,11 @@ def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool)
         raise click.UsageError("--never and --not-tried exclude each other.")
     under_way = {trial.number for trial in study.pending}
     stray = [number for number in trials if number not in under_way]
-    if stray:
-        shown = ", ".join(map(str, sorted(under_way))) or "none"
-        raise InvalidInput("nothing was given up: this trial is not under way", stray[0], f"Under way: {shown}.")
+    shown = ", ".join(map(str, sorted(under_way))) or "none"
+    refuse(stray, "nothing was given up: this trial is not under way", f"Under way: {shown}.")
+    end = study.withdraw if not_tried else partial(study.give_up, retry=not never)
     for number in dict.fromkeys(trials):
-        if not_tried:
-            study.withdraw(number)
-        else:
-            study.give_up(number, retry=not never)
+        end(number)
     frame.say(standing(study))
 
 
@@ -298,13 +299,12 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
     """Return a trial that was told, or an observation, by number; raise if there is none."""
     what = "observation" if observation else "trial"
     every = [own for own in study.history() if isinstance(own[0], Observation) == observation]
-    if number >= len(every):
-        raise InvalidInput(f"there is no such {what}", number, f"There are {len(every)}, counted from 0.")
-    record, past = every[number]
-    if past[-1].value is None:
-        how = "is under way" if past[-1].state == "asked" else f"was {past[-1].state}"
-        problem = f"nothing changed: {what} {number} {how}, and has no value"
-        raise InvalidInput(problem, number, "Check its number.")
+    fix = f"There are {len(every)}, counted from 0."
+    need(number < len(every), f"there is no such {what}", number, fix)
+    record, (*_, now) = every[number]
+    how = "is under way" if now.state == "asked" else f"was {now.state}"
+    problem = f"nothing changed: {what} {number} {how}, and has no value"
+    need(now.value is not None, problem, number, "Check its number.")
     return record
 
 

@@ -13,7 +13,7 @@ import click
 from zonal.commands import sheets
 from zonal.commands.bench import standing
 from zonal.commands.frame import DIFFERENT, FILE, Command, Refusal, new_file_argument, say, study_command
-from zonal.errors import InvalidInput, ZonalError
+from zonal.errors import InvalidInput, ZonalError, need, refuse
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.outcomes import Outcome
@@ -43,8 +43,8 @@ def export(study: Study, kind: str, out: Path | None) -> None:
     if out is None:
         click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte
         return
-    if study.path is not None and out.exists() and out.samefile(study.path):
-        raise InvalidInput("this is the study itself", str(out), "Name another file.")
+    itself = study.path is not None and out.exists() and out.samefile(study.path)
+    need(not itself, "this is the study itself", str(out), "Name another file.")
     write(out, text.encode())
     say(f"{out}: {standing(study)}")
 
@@ -79,9 +79,8 @@ def exported(study: Study) -> str:
     settings = study.settings
     stored = json.loads(settings_to_json(settings))
     own = [name for name, value in stored.items() if isinstance(value, dict) and value.get("$") == "own"]
-    if own:
-        problem = "this study was made with a setting of the user's own, which no export can hold"
-        raise InvalidInput(problem, own[0], "Copy the study's file, and open it in Python.")
+    problem = "this study was made with a setting of the user's own, which no export can hold"
+    refuse(own, problem, "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     as_text = Opened(settings).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
@@ -166,14 +165,13 @@ def _shown(line: bytes) -> str:
 
 
 def _settings(head: Any) -> Opened:
-    if not isinstance(head, dict) or head.get("kind") != HEAD:
-        raise InvalidInput("this is not an export of events", "another file", "Use zonal export --format events.")
-    if head["format"] not in FORMATS:
-        fix = f"This one reads {' and '.join(map(str, FORMATS))}."
-        raise InvalidInput("the export comes from another version of Zonal", head["format"], fix)
+    known = isinstance(head, dict) and head.get("kind") == HEAD
+    need(known, "this is not an export of events", "another file", "Use zonal export --format events.")
+    fix = f"This one reads {' and '.join(map(str, FORMATS))}."
+    need(head["format"] in FORMATS, "the export comes from another version of Zonal", head["format"], fix)
     opened = settings_from_json(json.dumps(head["settings"]), {})
-    if opened.missing:
-        raise InvalidInput("an export cannot hold a setting of the user's own", opened.missing, "Leave it out.")
+    problem = "an export cannot hold a setting of the user's own"
+    need(not opened.missing, problem, opened.missing, "Leave it out.")
     return opened
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -75,12 +75,17 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
         code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
         raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
-        if error.filename is None:  # the output cannot be printed, and must not be tried again at exit
-            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:  # the reader of the output has closed it
-            raise click.exceptions.Exit(CLOSED_PIPE) from error
-        raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
+        raise _of_system(error) from error
+
+
+def _of_system(error: OSError) -> Exception:
+    """Return how the command ends with an error of the file system."""
+    if error.filename is None:  # the output cannot be printed, and must not be tried again at exit
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:  # the reader of the output has closed it
+        return click.exceptions.Exit(CLOSED_PIPE)
+    return Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.")
 
 
 # How to say in a shell what a message says in Python, as patterns.
@@ -210,10 +215,9 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, 
     """Return numbers from comma-separated lists."""
     texts = ",".join(value) if isinstance(value, tuple) else value
     try:
-        found = tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
+        return tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
     except ValueError:
         raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
-    return found
 
 
 def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
@@ -222,6 +226,11 @@ def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -
     if not all(0 < number < math.inf for number in found):
         raise click.BadParameter(f"{value!r} must be positive and finite.")
     return found if len(found) > 1 else next(iter(found), None)
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: own for name, own in options.items() if own not in (None, ())}
 
 
 def whole(number: float) -> float:

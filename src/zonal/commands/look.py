@@ -49,36 +49,31 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """The state of a study: budget, best regions, trials under way, value of more measurements, and its tree."""
     if study.read_only:
         frame.say(f"Read only: {frame.spoken(study.read_only)}")
-    best, outlook = _known(study, k, ahead)
-    nodes = _nodes(study, whole) if best else []
-    caution = _caution(study) if best else ""
+    known = _known(study, k, ahead, whole)
     if as_json:
-        names = ("budget", "told", "remaining", "direction", "edited", "pending")
-        said = {name: getattr(study, name) for name in names} | {"best": best, "outlook": outlook, "tree": nodes}
-        said["value"] = {"name": study.value_name, "unit": study.value_unit}
-        said |= {"stands_out": bool(best) and not caution, "misclassified": study.misclassified if best else None}
-        frame.echo_json(said)
+        frame.echo_json(known)
         return
     what = labelled(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
-    if best and not is_empty(study):
-        _echo_best(study, best, caution, outlook)
-    elif caution:
-        click.echo(f"\n{caution}")
+    measured = not is_empty(study)
+    if known["best"] and measured:
+        _echo_best(study, known)
+    elif known["best"]:
+        click.echo(f"\n{UNMEASURED}")
     if study.pending:
         click.echo("\nunder way")
         echo_trials(study, study.pending)
-    if nodes and (whole or not is_empty(study)):
-        _echo_tree(study, nodes, whole)
+    if known["tree"] and (whole or measured):
+        _echo_tree(study, known["tree"], whole)
 
 
-def _echo_best(study: Study, best: list[Recommendation], caution: str, outlook: Outlook | None) -> None:
-    frame.echo_table(_best(study, best, "\nbest regions"))
-    if caution:
-        click.echo(f"\n{caution}")
-    if study.misclassified is not None:
+def _echo_best(study: Study, known: Mapping[str, Any]) -> None:
+    frame.echo_table(_best(study, known["best"], "\nbest regions"))
+    if not known["stands_out"]:
+        click.echo(f"\n{LUCK}")
+    if known["misclassified"] is not None:
         click.echo(f"\n{beyond(study)}")
-    if outlook is not None:
+    if (outlook := known["outlook"]) is not None:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
             f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
@@ -86,11 +81,11 @@ def _echo_best(study: Study, best: list[Recommendation], caution: str, outlook: 
 
 
 def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
-    listed = nodes if whole else nodes[:SHOWN_NODES]
-    title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"
+    title, most = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
+    listed = nodes[:most]
     names = ["  " * own["node"][0] + own["region"] for own in listed]
     looks = {"looks": [own["looks"] or None for own in listed]}
-    frame.echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
+    frame.echo_table(_averages(study, f"\n{title}", names, [(own["mean"], own["std"]) for own in listed], looks))
     if len(listed) < len(nodes):
         click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
 
@@ -100,17 +95,31 @@ def _caution(study: Study) -> str:
     return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
 
 
-def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outlook | None]:
-    """Return the best regions and the outlook, as far as they are known."""
+def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
+    """Return the state of a study for programs; of its regions, as far as they are known."""
+    names = ("budget", "told", "remaining", "direction", "edited", "pending")
+    known: dict[str, Any] = {name: getattr(study, name) for name in names}
+    known |= {
+        "best": [],
+        "outlook": None,
+        "tree": [],
+        "value": {"name": study.value_name, "unit": study.value_unit},
+    }
+    known |= {"stands_out": False, "misclassified": None}
     try:
-        best = study.recommend(k)
+        known["best"] = study.recommend(k)
     except StudyFileError:  # there is no posterior without the user's own kernel
-        return [], None
+        return known
+    known |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
+    return known | {"stands_out": not _caution(study), "misclassified": study.misclassified}
+
+
+def _outlook(study: Study, ahead: int) -> Outlook | None:
     try:
         outlook = study.outlook(ahead)
     except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
-        return best, None
-    return best, outlook if math.isfinite(outlook.rise) else None
+        return None
+    return outlook if math.isfinite(outlook.rise) else None
 
 
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
@@ -171,7 +180,7 @@ def predict(
     found = study.predict(asked)
     if as_json:
         columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
-        frame.echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+        frame.echo_json(list(Listing("", columns)))
         return
     more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
     frame.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))

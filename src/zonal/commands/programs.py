@@ -230,14 +230,8 @@ def _lives(group: int) -> bool:
 
 def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
     """Return the environment variables for a program; names in capitals, other characters as underscores."""
-    variables = {
-        "ZONAL_TRIAL": str(question["trial"]),
-        "ZONAL_LOOK": str(question["look"]),
-        "ZONAL_ATTEMPT": str(question["attempt"]),
-        "ZONAL_STUDY": question["study"] or "",
-        "ZONAL_REGION": trial.region.name,
-    }
-    variables |= {f"ZONAL_{name.upper()}": repr(question[name]) for name in ("time", "cost") if name in question}
+    said = {**question, "study": question["study"] or "", "region": trial.region.name}
+    variables = {f"ZONAL_{name.upper()}": str(own) for name, own in said.items()}
     bounds: Mapping[str, Any] = question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
         variables |= {f"{_variable(name)}_LOW": repr(low), f"{_variable(name)}_HIGH": repr(high)}

@@ -6,15 +6,16 @@ A sheet is taken completely or not at all: every row is read and checked before 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zonal.averages.feedback import Slope
-from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, standard_deviation
+from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, need, standard_deviation
 from zonal.rounds import checks
+from zonal.rounds.outcomes import Outcome
 from zonal.rounds.settings import checked_feedback
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
@@ -45,6 +46,12 @@ class Filled:
     def repeats(self, value: float | None, sem: float | None) -> bool:
         """Tell whether this value is known already: spreadsheets round, and an empty cell means no statement."""
         return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
+
+    def check(self, was: TrialRecord) -> None:
+        """Raise if the trial was told already, with another value."""
+        known = was.value is None or self.repeats(was.value, was.sem)
+        fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
+        need(known, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
 
     def over(self, was: TrialRecord) -> Filled | None:
         """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
@@ -96,16 +103,20 @@ def outcomes(study: Study) -> str:
     """
     spends = study.settings.spends
     header = ["trial", "region", "look", *study.space.columns, *spends, "state", "value", "sem", "note"]
-    rows: list[list[float | str | None]] = []
-    for one, (*before, now) in study.history():
-        told = [own.value for own in before if own.value is not None]
-        earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
-        seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-        number = one.number if isinstance(one, Observation) else None
-        rows.append([*_place(one, spends), now.state, now.value, now.sem, now.note, *seen, number, earlier])
+    rows = [[*_place(one, spends), *_became(one, past)] for one, past in study.history()]
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return csv_text(list(zip(*kept, strict=True)))
+
+
+def _became(one: TrialRecord | Observation, past: Sequence[Outcome]) -> list[Any]:
+    """Return the cells of a trial or an observation that say what became of it."""
+    *before, now = past
+    told = [own.value for own in before if own.value is not None]
+    earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+    seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
+    number = one.number if isinstance(one, Observation) else None
+    return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
 
 
 def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
@@ -122,22 +133,20 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
             other = study._region(place_of(study.space, cells["minus"]))
             checks.seen(study._state, trials[number].region, other, answer.sem)
             answer = replace(answer, minus=other)
-        if first.setdefault(number, answer) != answer:
-            problem = "a row above has this trial already, with other values"
-            raise InvalidInput(problem, number, "Keep one of the two.")
-        own = trials[number]
-        if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
-            fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
-            raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
+        same = first.setdefault(number, answer) == answer
+        need(same, "a row above has this trial already, with other values", number, "Keep one of the two.")
+        if answer is not None and not correct:
+            answer.check(trials[number])
 
     _every_row(sheet, study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
-    new = [(number, answer) for number, answer in filled if trials[number].value is None]
-    over = [(number, answer.over(trials[number])) for number, answer in filled if correct]
-    changed = [(number, answer) for number, answer in over if answer is not None]
-    numbers = {number for number, _ in (*new, *changed)}
-    known = [own for own in filled if own[0] not in numbers]
-    return Sheet(new, known, len(first) - len(filled), changed)
+    found: Sheet[int] = Sheet([], [], len(first) - len(filled))
+    for number, answer in filled:
+        over = answer.over(trials[number]) if correct else None
+        known = found.known if over is None else found.changed
+        kind = found.new if trials[number].value is None else known
+        kind.append((number, over or answer))
+    return found
 
 
 def take(
@@ -199,8 +208,10 @@ def written(region: Region) -> str:
     return region.name if exact else json.dumps(region.as_dict())
 
 
-def place_of(space: Any, text: str) -> Any:
-    """Return, from a text or JSON, an argument for ``space.region``."""
+def place_of(space: Any, text: str | None) -> Any:
+    """Return, from a text or JSON, an argument for ``space.region``; None for none."""
+    if text is None:
+        return None
     if not text.lstrip().startswith("{"):
         return space.from_text(text)
     try:
@@ -219,43 +230,52 @@ def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row."""
-    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *space.columns))
-    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
+    rows = list(_rows(table, space.columns, needed))
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
-    pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
+    numbers = {name: table.pointed(name) for name in (*CALLED, *edges) if table.find(name) is not None}
     found, wrong = [], []
-    for at in range(table.rows):
-        cells = {name: unescaped(str(column[at]).strip()) for name, column in columns.items()}
-        if not any(cells.values()):
-            continue
+    for at, cells in rows:
         try:
-            for name, read_number in pointed.items():
-                cells[name] = read_number(cells[name], CALLED.get(name, name))
-            found.append(read(cells, at + 1))
+            found.append(read(_with_points(cells, numbers), at + 1))
         except ZonalError as error:
             line = f" (line {table.lines[at]})" if table.lines else ""
             wrong.append(f"row {at + 1}{line}: {error}")
     if wrong:
-        more = [f"and {len(wrong) - SHOWN_ROWS} more"] if len(wrong) > SHOWN_ROWS else []
-        listed = "\n  ".join([*wrong[:SHOWN_ROWS], *more])
         many = f"{len(wrong)} of {table.rows}"
-        raise BadSheet(f"{table.path.name}: nothing was {done}; wrong rows: {many}.\n  {listed}")
+        raise BadSheet(f"{table.path.name}: nothing was {done}; wrong rows: {many}.", wrong)
     return found
+
+
+def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
+    """Return the cells of a row with a decimal point in every number."""
+    return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+
+
+def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the cells of each row that has any, of the columns that may be there and those that must."""
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *more))
+    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
+    for at in range(table.rows):
+        cells = {name: unescaped(str(column[at]).strip()) for name, column in columns.items()}
+        if any(cells.values()):
+            yield at, cells
 
 
 class BadSheet(ZonalError, ValueError):
     """A sheet with wrong rows; the message lists them."""
 
+    def __init__(self, problem: str, wrong: Sequence[str]) -> None:
+        more = [f"and {len(wrong) - SHOWN_ROWS} more"] if len(wrong) > SHOWN_ROWS else []
+        super().__init__("\n  ".join([problem, *wrong[:SHOWN_ROWS], *more]))
+
 
 def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
-    if not cell.isdecimal():
-        raise InvalidInput("a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
+    need(cell.isdecimal(), "a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
     number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
-    if number >= len(trials):
-        raise InvalidInput(f"there is no such trial: the study has {len(trials)}", number, "Check the study.")
-    if name and name != trials[number].region.name:
-        own = trials[number].region.name
-        raise InvalidInput(f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
+    problem = f"there is no such trial: the study has {len(trials)}"
+    need(number < len(trials), problem, number, "Check the study.")
+    own = trials[number].region.name
+    need(name in ("", own), f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
     return number
 
 
@@ -270,8 +290,7 @@ def value_of(cell: str) -> float:
     """Return a measured value from its text."""
     fix = "Write a number such as 0.73, or leave the cell empty if there is none yet."
     value = finite_number(_number(cell, "a value", fix), "a value", fix)
-    if abs(value) > LARGEST_STD:
-        raise InvalidInput("a value is too large", cell, fix)
+    need(abs(value) <= LARGEST_STD, "a value is too large", cell, fix)
     return value
 
 

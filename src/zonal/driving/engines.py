@@ -20,7 +20,7 @@ from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, need, whole_number
 from zonal.problems.instruments import Instrument
 from zonal.rounds.trials import Trial
 from zonal.spaces import Region
@@ -138,8 +138,8 @@ class Elsewhere(Engine):
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
-        if not hasattr(job.future, "add_done_callback"):
-            raise InvalidInput("an executor's submit must return a future", job.future, "Pass another executor.")
+        is_future = hasattr(job.future, "add_done_callback")
+        need(is_future, "an executor's submit must return a future", job.future, "Pass another executor.")
         job.future.add_done_callback(self._news.put)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
@@ -192,6 +192,7 @@ def engine_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
 ) -> Engine:
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
+    need(callable(measure), "measure must be a function of a region", measure, "Pass a callable.")
     if isinstance(where, int):
         raise InvalidInput("the second argument must be an executor", where, f"Did you mean n={where}?")
     if where is None:
@@ -213,9 +214,8 @@ def _started(start: Callable[..., Any]) -> Executor:
         found: Executor | Any = start
     else:
         found = start()
-    if not callable(getattr(found, "submit", None)):
-        what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
-        raise InvalidInput(what, found, "Pass for example workers=4.")
+    what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
+    need(callable(getattr(found, "submit", None)), what, found, "Pass for example workers=4.")
     return found
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, whole_number
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, need, whole_number
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import is_gone
@@ -28,11 +28,11 @@ def reply(said: Any) -> dict[str, Any]:
     if not isinstance(said, Mapping):
         value, sem = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
         return {"value": value, "sem": sem}
-    unknown = [name for name in said if name not in REPLY]
-    if unknown or "value" not in said:
-        problem = f"an instrument cannot return {unknown[0]!r}" if unknown else "an instrument must return a value"
-        raise InvalidInput(problem, dict(said), f"Name any of {', '.join(REPLY)}; value is needed.")
-    return dict(said)
+    found, fix = dict(said), f"Name any of {', '.join(REPLY)}; value is needed."
+    for name in found:
+        need(name in REPLY, f"an instrument cannot return {name!r}", found, fix)
+    need("value" in found, "an instrument must return a value", found, fix)
+    return found
 
 
 class Hand:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
 from zonal.driving.hand import Hand
-from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, check_choice, duration, whole_number
+from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
@@ -32,6 +32,7 @@ log = logging.getLogger("zonal")
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
+GIVEN_UP = "trial %d (%s) was given up: %r"
 READABLE = 0.5  # seconds for which the text of a progress bar stays
 
 
@@ -61,12 +62,9 @@ def drive(
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = hand.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
-    if isinstance(measure, Engine):
-        engine: Engine = measure
-    elif callable(measure):
-        engine = engine_for(measure, executor, workers, timeout, bool(hand.study.settings.times))
-    else:
-        raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
+    engine = measure
+    if not isinstance(engine, Engine):
+        engine = engine_for(engine, executor, workers, timeout, bool(hand.study.settings.times))
     allowed = most if on_error == "give_up" else 0
     with _progress(hand, progress) as step, _CtrlC() as ctrl_c:
         return _Run(hand, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
@@ -112,9 +110,7 @@ class _Run:
 
     def _fill(self) -> bool:
         """Start as many measurements as possible; return whether any are under way."""
-        while len(self._under_way) + self._lost() < self._engine.workers:
-            if not self._hand.remaining or self._why or self._failure or self._ctrl_c.pressed:
-                break
+        while self._may_begin():
             try:
                 trial = self._hand.ask()
             except Exhausted as error:
@@ -126,6 +122,11 @@ class _Run:
                 break
             self._begin(trial)
         return bool(self._under_way)
+
+    def _may_begin(self) -> bool:
+        busy = len(self._under_way) + self._lost() >= self._engine.workers
+        ended = self._why or self._failure or self._ctrl_c.pressed
+        return not busy and not ended and self._hand.remaining > 0
 
     def _begin(self, trial: Trial) -> None:
         try:
@@ -192,7 +193,7 @@ class _Run:
         if over:
             self._failure = self._failure or error
         if not over or self._counts_in_a_row:
-            log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
+            log.warning(GIVEN_UP, trial.number, trial.region.name, error)
 
     def _patience(self) -> float | None:
         """Return the seconds until the next measurement is late."""
@@ -218,21 +219,25 @@ class _Run:
     def _tidy_up(self) -> None:
         """Tell what is done, withdraw the rest; an error here must not hide an earlier one."""
         for job, trial in self._under_way.items():
-            if not job.future.done() or job.outcome()[1] is not None:
-                job.future.cancel()
-                with suppress(StudyFileError, TrialError):  # the next run takes over what could not be withdrawn
-                    self._hand.withdraw(trial)
-                continue
-            try:
-                self._hand.tell(trial, job.outcome()[0])
-            except Exception as error:
-                log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
-                if trial in self._hand.study.pending:
-                    self._hand.give_up(trial)
+            self._settle(job, trial)
         if self._in_a_row and (self._failure is not None or not self._told):  # then it is the instrument's fault
             with suppress(StudyFileError):  # then the file caused the failure
                 self._hand.study.forgive(self._in_a_row)
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
+
+    def _settle(self, job: Job, trial: Trial) -> None:
+        """Tell a trial, if it is done; else withdraw it."""
+        if not job.future.done() or job.outcome()[1] is not None:
+            job.future.cancel()
+            with suppress(StudyFileError, TrialError):  # the next run takes over what could not be withdrawn
+                self._hand.withdraw(trial)
+            return
+        try:
+            self._hand.tell(trial, job.outcome()[0])
+        except Exception as error:
+            log.warning(GIVEN_UP, trial.number, trial.region.name, error)
+            if trial in self._hand.study.pending:
+                self._hand.give_up(trial)
 
 
 @contextmanager
@@ -265,10 +270,8 @@ class _CtrlC:
         self.pressed = self._open = False
 
     def __enter__(self) -> _CtrlC:
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        ):
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._note)
         return self
 

@@ -12,7 +12,7 @@ from zonal.averages.feedback import Feedback
 from zonal.commands import sheets
 from zonal.commands.bench import recorded
 from zonal.commands.carry import document, exported
-from zonal.errors import InvalidInput, StudyFileError, whole_number
+from zonal.errors import InvalidInput, StudyFileError, need, whole_number
 from zonal.looking import plain
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
@@ -27,26 +27,27 @@ from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
 
 
+def _of_node(space: Any, node: Any) -> Region:
+    pair = isinstance(node, list) and [type(own) for own in node] == [int, int]
+    need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
+    depth, index = node
+    exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)
+    need(exists, "there is no such node", node, "Pass one of the study's.")
+    found: Region = space.cell((depth, index))
+    return found
+
+
 def _region(study: Study, said: Any) -> Region:
     """Return the region that a client described."""
-    space = study.space
-    if isinstance(said, Mapping) and set(said) == {"row"}:
+    if isinstance(said, Mapping) and said.keys() == {"row"}:
         row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
         return study._state.region(row)
-    if isinstance(said, Mapping) and set(said) == {"node"}:
-        node = said["node"]
-        if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
-            raise InvalidInput("a node must be [depth, index]", node, "Write [3, 5].")
-        depth, index = node
-        if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
-            raise InvalidInput("there is no such node", node, "Pass one of the study's.")
-        found: Region = space.cell((depth, index))
-        return found
-    if isinstance(said, str):
-        said = space.from_text(said)
-    if isinstance(said, str | list) and not said:
-        raise InvalidInput("a region is missing", said, "Send a region.")
-    found = space.region(said)
+    if isinstance(said, Mapping) and said.keys() == {"node"}:
+        return _of_node(study.space, said["node"])
+    place = study.space.from_text(said) if isinstance(said, str) else said
+    missing = isinstance(place, str | list) and not place
+    need(not missing, "a region is missing", place, "Send a region.")
+    found: Region = study.space.region(place)
     return found
 
 
@@ -66,8 +67,7 @@ def _feedback(study: Study, said: Any) -> Feedback | None:
 
 
 def _amount(study: Study, n: float) -> float:
-    if n > MOST_BUDGET:
-        raise Misspoken("n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
+    need_field(n <= MOST_BUDGET, "n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
     return n if study.settings.priced or n % 1 else int(n)
 
 
@@ -169,17 +169,14 @@ AT_ONCE: dict[str, Callable[..., Any]] = {
 
 def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
     """Check the fields a client sent against their schemas, and return them."""
-    if not isinstance(said, Mapping):
-        raise Misspoken("", "the body must be an object", said, "Send a JSON object.")
+    need_field(isinstance(said, Mapping), "", "the body must be an object", said, "Send a JSON object.")
+    fix = f"There are {', '.join(schemas) or 'nothing'}."
     for name in said:
-        if name not in schemas:
-            known = ", ".join(schemas) or "nothing"
-            raise Misspoken(str(name), "there is no such field", name, f"There are {known}.")
+        need_field(name in schemas, str(name), "there is no such field", name, fix)
     found = {name: own["default"] for name, own in schemas.items() if "default" in own}
     found |= {name: _checked(name, own, schemas[name]) for name, own in said.items() if own is not None}
     for name in needs:
-        if name not in found:
-            raise Misspoken(name, f"{name} is missing", None, f"Send {name}.")
+        need_field(name in found, name, f"{name} is missing", None, f"Send {name}.")
     return found
 
 
@@ -189,6 +186,12 @@ class Misspoken(InvalidInput):
     def __init__(self, name: str, problem: str, value: object, fix: str) -> None:
         super().__init__(problem, value, fix)
         self.field = name
+
+
+def need_field(holds: object, name: str, problem: str, value: object, fix: str) -> None:
+    """Raise, with the name of the field, unless something holds."""
+    if not holds:
+        raise Misspoken(name, problem, value, fix)
 
 
 # Of each type of field: whether a value fits its schema, what it must be, and how to send it.
@@ -208,27 +211,27 @@ FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
 def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type", "")
     fits, what, fix = FITS.get(kind, (lambda own, schema: True, "", ""))
-    if not fits(value, schema):
-        raise Misspoken(name, f"{name} must be {what.format(**schema)}", value, fix.format(**schema))
+    problem = f"{name} must be {what.format(**schema)}"
+    need_field(fits(value, schema), name, problem, value, fix.format(**schema))
     if kind == "array":
         return [_checked(name, own, schema["items"]) for own in value]
     return float(value) if kind == "number" else value
 
 
-FILES = {"points": "table", "hierarchy": "table"}  # keys of a recipe that name a file
+FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
 def new_study(recipe: Any) -> dict[str, Any]:
     """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
-    if not isinstance(recipe, Mapping):
-        raise Misspoken("recipe", "a recipe must be an object", recipe, "Send what `zonal new --template` has.")
-    for section, key in FILES.items():
-        if isinstance(recipe.get(section), Mapping) and key in recipe[section]:
-            fix = "Make this study on the server, with `zonal new`."
-            raise Misspoken("recipe", f"[{section}] {key} names a file, which no client may", "a path", fix)
+    fix = "Send what `zonal new --template` has."
+    need_field(isinstance(recipe, Mapping), "recipe", "a recipe must be an object", recipe, fix)
+    for section in FILES:
+        named = isinstance(recipe.get(section), Mapping) and "table" in recipe[section]
+        problem = f"[{section}] table names a file, which no client may"
+        need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
     words = Recipe(recipe, source="the recipe")
     check_values(words)
     budget = recipe.get("budget")
-    if isinstance(budget, int) and budget > MOST_BUDGET:
-        raise Misspoken("recipe", "the budget is too large", budget, f"Send {MOST_BUDGET} at most.")
+    huge = isinstance(budget, int) and budget > MOST_BUDGET
+    need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MOST_BUDGET} at most.")
     return arguments(words)

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from zonal import errors
-from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError
+from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, need
 from zonal.rounds import checks
 from zonal.rounds.codec import settings_from_json
 from zonal.rounds.events import Asked, Event
@@ -70,9 +70,9 @@ class Connection:
     def __init__(self, address: str, token: str) -> None:
         parts = urlsplit(address) if isinstance(address, str) else urlsplit("")
         head, _, name = parts.path.rstrip("/").rpartition("/")
-        if parts.scheme not in ("http", "https") or not parts.netloc or head != "/studies" or not name:
-            fix = 'Pass the address of its page, such as "http://127.0.0.1:8321/studies/sky".'
-            raise InvalidInput("this is not the address of a study", address, fix)
+        fix = 'Pass the address of its page, such as "http://127.0.0.1:8321/studies/sky".'
+        fits = parts.scheme in ("http", "https") and parts.netloc and head == "/studies" and name
+        need(fits, "this is not the address of a study", address, fix)
         self.address, self.token, self.name = address, token, unquote(name)
         self._base = f"{parts.scheme}://{parts.netloc}/api/studies/{name}"
         # Without a proxy, which cannot reach this machine or a tunnel.

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.errors import InvalidInput, StudyFileError
+from zonal.errors import StudyFileError, need
 from zonal.rounds.journal import REPLACED
 from zonal.study import Study
 from zonal.web.record import Record, stamp_of
@@ -100,7 +100,7 @@ class Folder:
 
     def _file(self, name: str) -> Path | None:
         """Return the file of this name, if it is in this folder and the name does not lead out of it."""
-        if name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 255:
+        if name.startswith(".") or set(name) & set("/\\\0") or len(name.encode()) > 255:
             return None
         path = self.path / name
         return path if path.is_file() and path.resolve().parent == self.path else None
@@ -109,23 +109,22 @@ class Folder:
         """Return a study; raise if there is none."""
         path = self._file(name + ENDING)
         with self._lock:
+            found = self._entries.pop(name, None)
             if path is None:
-                gone = self._entries.pop(name, None)
-                if gone is not None:
-                    gone.end()
+                if found is not None:
+                    found.end()
                 raise Unknown(f"there is no study {name!r} in this folder.")
-            found = self._entries.pop(name, None) or Entry(path)
-            self._entries[name] = found  # the most recently used is the last
+            found = self._entries[name] = found or Entry(path)  # the most recently used is the last
             opened = [own for own in self._entries.values() if own.study is not None]
-            for own in opened[: max(len(opened) - MOST_OPEN, 0)]:
+            for own in opened[:-MOST_OPEN]:
                 own.forget()
         return found
 
     def new(self, name: str) -> Path:
         """Return the path for a new study of this name, after checking the name."""
-        if not NEW_NAME.fullmatch(name) or name.endswith("."):
-            fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
-            raise InvalidInput("this cannot be the name of a study", name, fix)
+        fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
+        fits = NEW_NAME.fullmatch(name) and not name.endswith(".")
+        need(fits, "this cannot be the name of a study", name, fix)
         return self.path / (name + ENDING)
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
@@ -54,7 +54,7 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str = "", hosts: Iterable[str] = ()) -> None:
         self._app = app
         self._token = token
-        self._cookie = cookie_of(token) if token else ""
+        self._cookie = cookie_of(token)
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,9 +80,7 @@ class Guard:
         if len(headers.getlist("host")) != 1 or not self._known(host, scope):
             named = "Use the address that `zonal serve` printed, or name this one with --name."
             return problem(421, "Unknown host", f"this service is not known as {host[:100]!r}. {named}")
-        origin, fetched = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        if foreign or (fetched not in ("same-origin", "none") and scope["path"].startswith("/api/")):
+        if _is_foreign(headers, scope["path"]):
             return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
@@ -112,6 +110,14 @@ class Guard:
         if scheme.lower() == "bearer" and same(said.strip(), self._token):
             return True
         return same(request.cookies.get(COOKIE, ""), self._cookie)
+
+
+def _is_foreign(headers: Headers, path: str) -> bool:
+    """Tell whether a page of another site sends a request."""
+    host, origin = headers.get("host", ""), headers.get("origin")
+    fetched = headers.get("sec-fetch-site", "none")
+    foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    return foreign or (fetched not in ("same-origin", "none") and path.startswith("/api/"))
 
 
 def _limited(receive: Receive) -> Receive:

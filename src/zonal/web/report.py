@@ -156,9 +156,7 @@ def _settings(study: Study) -> str:
 def methods(study: Study) -> list[str]:
     """Return a methods paragraph for a paper, and its references, as plain text."""
     what, best = value_label(study), "highest" if study.direction == "maximize" else "lowest"
-    states = [trial.state for trial in study.trials]
-    policy = str(study._state.began.policy)
-    kind = policy.partition("(")[0]
+    kind = str(study._state.began.policy).partition("(")[0]
     text = (
         f"We sought the region of the {best} average {what} with Zonal {__version__}. Each of {study.told} "
         f"measurements (of a budget of {study.budget}) returned a noisy average over a region"
@@ -166,23 +164,29 @@ def methods(study: Study) -> list[str]:
     text += f" ({len(study.observations)} earlier measurements were included)" if study.observations else ""
     named, cited = ("the knowledge gradient", 3) if kind == "KnowledgeGradient" else (kind, 1)
     text += f". Regions to measure were chosen one after the other by {named} [{cited}]"
-    references = [f"[1] {PAPER}"]
-    model = None if not study.models else study.model
-    if model is not None:
-        learned = "learned from the measurements" if study._state.problem.learned else "given beforehand"
-        kernel = re.sub(r"\d+\.\d{4,}", lambda own: f"{float(own[0]):.3g}", str(model.kernel))
-        text += (
-            ", on a Gaussian process model [2], in which the average over a region is a linear functional [1]; "
-            f"its kernel, noise and mean were {learned} (now {kernel})"
-        )
-        references.append(f"[2] {GP}")
+    references = {1: PAPER}
+    if study.models:
+        text += _modelled(study)
+        references[2] = GP
     if cited == 3:
-        references.append(f"[3] {KG}")
-    text += ". "
-    changed = {state: states.count(state) for state in ("given up", "withdrawn", "retracted") if state in states}
-    if changed:
-        text += f"Of {len(states)} trials {', '.join(f'{n} were {state}' for state, n in changed.items())}. "
-    return [text + _found(study), *references]
+        references[3] = KG
+    return [f"{text}. {_lost(study)}{_found(study)}", *(f"[{n}] {own}" for n, own in references.items())]
+
+
+def _modelled(study: Study) -> str:
+    learned = "learned from the measurements" if study._state.problem.learned else "given beforehand"
+    kernel = re.sub(r"\d+\.\d{4,}", lambda own: f"{float(own[0]):.3g}", str(study.model.kernel))
+    return (
+        ", on a Gaussian process model [2], in which the average over a region is a linear functional [1]; "
+        f"its kernel, noise and mean were {learned} (now {kernel})"
+    )
+
+
+def _lost(study: Study) -> str:
+    """Return a sentence on trials without a value, if there are any."""
+    states = [trial.state for trial in study.trials]
+    lost = [f"{states.count(own)} were {own}" for own in ("given up", "withdrawn", "retracted") if own in states]
+    return f"Of {len(states)} trials {', '.join(lost)}. " if lost else ""
 
 
 def _found(study: Study) -> str:

@@ -29,15 +29,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import InvalidInput, ZonalError
+from zonal.errors import InvalidInput, ZonalError, need
 from zonal.study import Study
-from zonal.web import api, documents, words
+from zonal.web import api, documents, speech, words
 from zonal.web.api import given, new_study
 from zonal.web.documents import dumped
 from zonal.web.folder import Entry, Folder
 from zonal.web.guard import COOKIE, Guard, cookie_of, problem, same
 from zonal.web.record import stamp_of
-from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, tagged
+from zonal.web.speech import as_bytes, as_json, body, number_of, query, tagged
 from zonal.web.words import EVERY, STUDIES, STUDY, Unknown
 
 T = TypeVar("T")
@@ -81,10 +81,9 @@ class Service:
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
-        refusals = dict.fromkeys((HTTPException, ZonalError, OSError), refused)
-        app = Starlette(
-            routes=[*listed, *pages], exception_handlers={Exception: broken, **refusals}, lifespan=self._life
-        )
+        answers: dict[Any, Any] = {ZonalError: speech.refused, OSError: speech.unreadable}
+        answers |= {HTTPException: speech.unfit, Exception: speech.broken}
+        app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
         self.app = Guard(GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts)
 
     @contextlib.asynccontextmanager
@@ -289,8 +288,8 @@ def serve(
     address, and the token if there is a new one, are said by `say`.
     """
     token = os.environ.get(VARIABLE, "")
-    if token and len(token) < SHORTEST:
-        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
+    long = not token or len(token) >= SHORTEST
+    need(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
     beyond = not _is_loopback(host) or bool(names)
     made = beyond and not token
     token = secrets.token_urlsafe(24) if made else token

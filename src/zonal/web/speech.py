@@ -11,8 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from zonal.errors import ZonalError
-from zonal.web.api import Misspoken
+from zonal.web.api import Misspoken, need_field
 from zonal.web.documents import dumped
 from zonal.web.guard import problem
 from zonal.web.words import STATUSES
@@ -20,8 +19,8 @@ from zonal.web.words import STATUSES
 
 def number_of(text: str) -> int:
     """Return the number of a trial from a path."""
-    if not (text.isdecimal() and len(text) < 16):
-        raise Misspoken("trial", "a trial must be a number", text, "Trials are counted from 0.")
+    short = text.isdecimal() and len(text) < 16
+    need_field(short, "trial", "a trial must be a number", text, "Trials are counted from 0.")
     return int(text)
 
 
@@ -49,8 +48,7 @@ def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a query, in the types of their schemas; they are checked later."""
     found: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
-        if name in found:
-            raise Misspoken(name, f"{name} is given twice", text, "Give it once.")
+        need_field(name not in found, name, f"{name} is given twice", text, "Give it once.")
         kind, found[name] = says.get(name, {}).get("type"), text
         if kind in ("integer", "number", "boolean"):
             with contextlib.suppress(ValueError, RecursionError):
@@ -82,14 +80,20 @@ def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
 
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    if isinstance(error, OSError) and not isinstance(error, ZonalError):
-        return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
-    if isinstance(error, HTTPException):
-        title = "Too large" if error.status_code == 413 else "Refused"
-        return problem(error.status_code, title, str(error.detail))
     status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
     more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
     return problem(status, title, str(error), **more)
+
+
+async def unreadable(request: Request, error: Any) -> Response:
+    """Answer that the system cannot read a file."""
+    return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+
+
+async def unfit(request: Request, error: Any) -> Response:
+    """Answer that a request is not one of HTTP that is understood here."""
+    title = "Too large" if error.status_code == 413 else "Refused"
+    return problem(error.status_code, title, str(error.detail))
 
 
 async def broken(request: Request, error: Exception) -> Response:
