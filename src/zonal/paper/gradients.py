@@ -21,7 +21,7 @@ from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, reward_function
-from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, columns, standard_error, sweep
 from zonal.plots import column_width
 from zonal.problems import aggregated_regret, grid_optimum
 
@@ -91,8 +91,7 @@ def experiment(plan: Plan) -> Report:
     budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
     every = list(itertools.product(FUNCTIONS, POLICIES, WAYS, budgets))
     cases = {case: dict(zip(("function", "policy", "way", "budget"), case, strict=True)) for case in every}
-    done = sweep(plan, "gradients", run, cases, preset=plan.preset)
-    found = {case: column(own, "regret") for case, own in done.items()}
+    found = columns(sweep(plan, "gradients", run, cases, preset=plan.preset), "regret")
     names = [f"{what}{n}" for what in ("N=", "se ", "less ") for n in budgets]
     report = Report("gradients", ["f", "search", "with", *names], _rows(found, budgets))
     report.notes += [

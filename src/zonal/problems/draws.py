@@ -87,11 +87,8 @@ def model_of(
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
-        raise InvalidInput(
-            "kernel must be a kernel or None",
-            kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too.",
-        )
+        fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too."
+        raise InvalidInput("kernel must be a kernel or None", kernel, fix)
     model = Prior(space, kernel, math.sqrt(kernel.point_variance), direction)
     model._roots  # noqa: B018  # raises now if the kernel does not suit the space
     return model
