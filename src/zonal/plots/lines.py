@@ -110,17 +110,18 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
         members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
-    axis = space.axes[j]
-    x = axis.spread(SAMPLES)
-    curves = []
-    for fixed in combinations(space.cell((0, 0))):
-        name = ", ".join(map(str, fixed.values())) or "posterior mean of f"
-        points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
-        curves.append(Curve(name, fixed, x, points))
+    curves = [_curve(space, space.axes[j], symbols) for symbols in combinations(space.cell((0, 0)))]
     if len(curves) > MOST_CURVES:
         best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
         curves = [curves[at] for at in np.argsort(best)[::-1][:MOST_CURVES]]
     return curves
+
+
+def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
+    """Return the points of an axis where f is drawn for some symbols."""
+    x = axis.spread(SAMPLES)
+    points = [space.region(symbols | {axis.name: (place, place)}) for place in x.tolist()]
+    return Curve(", ".join(map(str, symbols.values())) or "posterior mean of f", symbols, x, points)
 
 
 def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:

@@ -43,13 +43,10 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     shelves = _coloured(study, ax, boxes, wide)
     deepest = int(tree.depth.max())
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
-    ax.set_yticks(np.arange(deepest + 1) + 0.5, [str(depth) for depth in range(deepest + 1)])
+    ax.set_yticks(np.arange(deepest + 1) + 0.5, list(map(str, range(deepest + 1))))
     _dots(study, ax, style.middles(space, 0, edges) if line else edges.mean(axis=1))
     draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
-    best = ""
-    if not is_empty(study):
-        _frame(study, ax, boxes, rows[study.found.node])
-        best = f"; best: {study.found.name}"
+    best = "" if is_empty(study) else _framed(study, ax, boxes, rows)
     style.colour_bar(study, ax, shelves)
     if not line:
         ax.set_xticks([])
@@ -81,15 +78,16 @@ def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
         )  # fmt: skip
 
 
-def _frame(study: Reading, ax: Axes, boxes: list[Floats], row: int) -> None:
-    """Frame a region and its ancestors."""
+def _framed(study: Reading, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
+    """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
-    way = []
+    row, way = rows[study.found.node], []
     while row >= 0:
         way.append(boxes[row])
         row = int(study.tree.parent[row])
     ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
+    return f"; best: {study.found.name}"
 
 
 def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
