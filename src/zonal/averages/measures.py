@@ -16,7 +16,7 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.profiles import WIDE, Profile
-from zonal.errors import InvalidInput, need
+from zonal.errors import need
 
 BLOCK = 15_000  # kernel values at once: larger arrays would each be requested from the system
 MANY = 10_000  # pairs, from which on it is checked whether all are points
@@ -98,9 +98,9 @@ class Nodes(Measure):
         self.total = float(self.weights.sum())
         self.odd = not _mirrored(self.weights, 1)
         opposite = (self.places, self.fixed, self.weights) if self.odd else (self.places, self.fixed)
-        if not all(_mirrored(own, -1) for own in opposite):
-            fix = "Pass positions in order, symmetric about 0, with weights to match."
-            raise InvalidInput("a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
+        fits = all(_mirrored(own, -1) for own in opposite)
+        fix = "Pass positions in order, symmetric about 0, with weights to match."
+        need(fits, "a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
 
     @cached_property

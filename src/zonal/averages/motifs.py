@@ -58,8 +58,8 @@ class Motif(Term):
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
         object.__setattr__(self, "correlation", checked_correlation(self.correlation))
-        if isinstance(self.lengths, str) or not np.iterable(self.lengths) or len(self.lengths) == 0:
-            raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
+        listed = not isinstance(self.lengths, str) and np.iterable(self.lengths) and len(self.lengths) > 0
+        need(listed, "lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
         differ = len(set(lengths)) == len(lengths)
         need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")

@@ -171,27 +171,31 @@ class SubsetCovariance:
     def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
         """Return the covariance of some footprints with single members, shape (footprints, members)."""
         found = np.empty((len(rows), len(columns)))
-        met = len(self._layout.met)
         fresh: list[int] = []
         for place, row in enumerate(rows):
-            kept = self._kept.get(row.number)
-            if kept is None:
+            if row.number in self._kept:
+                found[place] = self._known(row).take(columns)
+            else:
                 fresh.append(place)
-                continue
-            if len(kept) < met:  # members met since
-                more = self._averaged([row], np.arange(len(kept), met))[0]
-                kept = self._kept[row.number] = np.concatenate([kept, more])
-            found[place] = kept.take(columns)
         if fresh:
-            asked = [rows[place] for place in fresh]
-            whole = keep or len(fresh) == 1
-            new = self._averaged(asked, np.arange(met) if whole else columns)
-            found[fresh] = new[:, columns] if whole else new
-            if whole:
-                self._kept.update(
-                    {row.number: own for row, own in zip(asked, new, strict=True) if row.number >= 0}
-                )
+            found[fresh] = self._new([rows[place] for place in fresh], columns, keep or len(fresh) == 1)
         return found
+
+    def _known(self, row: Row) -> Floats:
+        """Return the covariance of a cached footprint with every member met."""
+        kept, met = self._kept[row.number], len(self._layout.met)
+        if len(kept) < met:  # members met since
+            more = self._averaged([row], np.arange(len(kept), met))[0]
+            kept = self._kept[row.number] = np.concatenate([kept, more])
+        return kept
+
+    def _new(self, rows: list[Row], columns: Ints, keep: bool) -> Floats:
+        """Return the covariance of footprints that are not cached with single members; cache it if `keep`."""
+        if not keep:
+            return self._averaged(rows, columns)
+        new = self._averaged(rows, np.arange(len(self._layout.met)))
+        self._kept.update({row.number: own for row, own in zip(rows, new, strict=True) if row.number >= 0})
+        return new[:, columns]
 
     def _averaged(self, rows: list[Row], columns: Ints) -> Floats:
         """Compute the covariance of some footprints with single members."""

@@ -17,7 +17,7 @@ from zonal.averages.kernels import Kernel
 from zonal.campaigns.rehearsal import Zonal
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, check_choice, need, positive_number, standard_deviation, whole_number
-from zonal.plots import ESTIMATE, INK
+from zonal.plots.style import ESTIMATE, INK, axes_or_new
 from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape
@@ -132,10 +132,7 @@ class Power:
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.figure(layout="constrained").add_subplot()
+        ax = axes_or_new(ax, 6.4, 4.8)
         one = f"8 in 10 of the {self.runs} campaigns"
         mean = f"{SURE:.0%} interval of the mean"
         spread = self.quantile(0.1), self.quantile(0.9)

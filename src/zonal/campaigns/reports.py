@@ -12,7 +12,7 @@ from zonal.campaigns.power import power
 from zonal.campaigns.rehearsal import Rehearsal, Zonal, campaign, everybody, landscape_of, rehearse
 from zonal.errors import InvalidInput, need, refuse
 from zonal.plots import column_width, plot_map, plot_regions, plot_regrets
-from zonal.problems.landscapes import Landscape
+from zonal.problems.landscapes import Direction, Landscape
 from zonal.recipe import space as space_of
 from zonal.recipe import where
 from zonal.study import Study
@@ -101,7 +101,7 @@ def powered(
     if table is None:
         with recipe.blamed():
             space = space_of(recipe).with_smallest()
-        settings = {"direction": "minimize" if minimize else "maximize", "given": given}
+        settings = {"direction": _direction(minimize), "given": given}
         settings |= _model(space, signal, variance, lengthscale)
         about = f"f with {_description(settings)}, {'given' if given else 'learned'}"
     else:
@@ -125,7 +125,11 @@ def powered(
 
 
 def _landscape(table: Path, minimize: bool, **columns: Any) -> Landscape:
-    return landscape_of(read_table(table), direction="minimize" if minimize else "maximize", **columns)
+    return landscape_of(read_table(table), direction=_direction(minimize), **columns)
+
+
+def _direction(minimize: bool) -> Direction:
+    return "minimize" if minimize else "maximize"
 
 
 def _model(space: Any, signal: float | None, variance: float | None, lengthscale: Any) -> dict[str, Any]:

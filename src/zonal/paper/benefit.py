@@ -14,7 +14,7 @@ import zonal as zn
 from zonal.arrays import Floats
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, regret_table, run
-from zonal.paper.sweeps import Answer, Plan, Preset, Report, column, draw_regrets, sweep
+from zonal.paper.sweeps import Answer, Plan, Preset, Report, columns, draw_regrets, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
 from zonal.spaces import Node
 
@@ -50,7 +50,7 @@ def predictions(answer: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floa
 def experiment(plan: Plan) -> Report:
     """Compare S = 1 with S = 10; plot trees, predictions and regrets."""
     runs = compare(plan, "benefit", preset=plan.preset)
-    curves = {s: column(listed, "regret") for s, listed in runs.items()}
+    curves = columns(runs, "regret")
     report = regret_table("benefit", ["S"], {(s,): curve for s, curve in curves.items()})
     report.notes.append(f"mean aggregated regret on f3 over {plan.runs} runs; se: standard error of that mean")
     for s, listed in runs.items():

@@ -17,7 +17,7 @@ import zonal as zn
 from zonal.arrays import Floats
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, search, study
-from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Report, columns, standard_error, sweep
 from zonal.problems import draw, true_optimum
 
 Procedure = tuple[str, int]  # whose procedure, and S
@@ -64,10 +64,10 @@ def experiment(plan: Plan) -> Report:
     cases = {(whose, s): {"procedure": whose, "s": s} for whose, s in PROCEDURES}
     number = FUNCTIONS * plan.runs
     done = sweep(plan, "delta", search_run, cases, dict.fromkeys(cases, number), budget=plan.budget)
-    curves = {case: column(runs, "regret") for case, runs in done.items()}  # functions, c, N
+    curves = columns(done, "regret")  # functions, c, N
     budgets = [n for n in EARLIER if n < plan.budget]
-    columns = ["c", "regret", "se", "minus chosen", "se of that", "folds", *(f"regret N={n}" for n in budgets)]
-    report = Report("delta", ["procedure", "S", *columns])
+    names = ["c", "regret", "se", "minus chosen", "se of that", "folds", *(f"regret N={n}" for n in budgets)]
+    report = Report("delta", ["procedure", "S", *names])
     report.notes.append(
         f"GPOO, delta(h) = c 2^-h, noise {NOISE}, N = {plan.budget}, h_max = 10; mean aggregated regret over "
         f"{number} functions drawn from RBF(0.1, 0.05), the same for every c and procedure; se: its error; folds: "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, reward_function
-from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, columns, standard_error, sweep
 from zonal.plots import column_width
 from zonal.problems import aggregated_regret, grid_optimum
 
@@ -33,6 +34,7 @@ POLICIES = ("GPOO", "default")
 WAYS = ("averages", "averages and slopes", "averages, zero drifting", "differences, zero drifting")
 BASE = {WAYS[1]: WAYS[0], WAYS[3]: WAYS[2]}  # compared run by run
 SPACING = 0.4  # of the points that define a draw, in lengthscales: between them it is nearly determined
+Regrets = dict[tuple[str, str, str, int], Floats]  # by function, policy, way and budget; an entry per run
 TWO = 1.96  # standard errors of a 95 % interval
 
 
@@ -49,12 +51,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
 
     Noise, drift and a drawn function depend only on the seed; draws are from the same process in both presets.
     """
-    kernel: Kernel = authors.KERNEL
-    if function == "draw":
-        f = drawn(authors.KERNEL, np.random.default_rng([*seed, 3]))
-    else:
-        f = reward_function(function, preset)  # type: ignore[arg-type]
-        kernel = authors.KERNEL if preset == "authors" else f.kernel
+    f, kernel = _problem(preset, function, seed)
     noise, beside, moves = (np.random.default_rng([*seed, number]) for number in range(3))
     feedback = zn.Average(S)
     instrument = zn.simulate(f, feedback, 0.0)
@@ -80,21 +77,23 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
     return {"regret": aggregated_regret(instrument, study.found, grid_optimum(f)[1])}
 
 
+def _problem(preset: Preset, function: str, seed: list[int]) -> tuple[Any, Kernel]:
+    """Return a function, and the kernel that its search is given."""
+    if function == "draw":
+        return drawn(authors.KERNEL, np.random.default_rng([*seed, 3])), authors.KERNEL
+    f = reward_function(function, preset)  # type: ignore[arg-type]
+    return f, authors.KERNEL if preset == "authors" else f.kernel
+
+
 @column_width()
 def experiment(plan: Plan) -> Report:
     """Compare the ways to search; plot mean regrets with their standard errors."""
     budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
     every = list(itertools.product(FUNCTIONS, POLICIES, WAYS, budgets))
     cases = {case: dict(zip(("function", "policy", "way", "budget"), case, strict=True)) for case in every}
-    done = sweep(plan, "gradients", run, cases, preset=plan.preset)
-    found = {case: column(own, "regret") for case, own in done.items()}
+    found = columns(sweep(plan, "gradients", run, cases, preset=plan.preset), "regret")
     names = [f"{what}{n}" for what in ("N=", "se ", "less ") for n in budgets]
-    report = Report("gradients", ["f", "search", "with", *names])
-    for f, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
-        both = way, BASE.get(way, way)
-        own, before = (np.array([found[f, policy, one, n] for n in budgets]).T for one in both)
-        less = _less(before, own) if way in BASE else [""] * len(budgets)
-        report.rows.append([f, policy, way, *own.mean(axis=0).tolist(), *standard_error(own).tolist(), *less])
+    report = Report("gradients", ["f", "search", "with", *names], _rows(found, budgets))
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
         f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "
@@ -109,6 +108,17 @@ def experiment(plan: Plan) -> Report:
     )
 
 
+def _rows(found: Regrets, budgets: list[int]) -> list[Sequence[Any]]:
+    """Return mean regrets, their errors, and by how much they are less than without slopes or differences."""
+    rows: list[Sequence[Any]] = []
+    for f, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
+        both = way, BASE.get(way, way)
+        own, before = (np.array([found[f, policy, one, n] for n in budgets]).T for one in both)
+        less = _less(before, own) if way in BASE else [""] * len(budgets)
+        rows.append([f, policy, way, *own.mean(axis=0).tolist(), *standard_error(own).tolist(), *less])
+    return rows
+
+
 def _less(before: Floats, after: Floats) -> list[str]:
     """Return by how much numbers are smaller, run by run, with a 95 % interval, for each column."""
     saved = before - after
@@ -116,7 +126,7 @@ def _less(before: Floats, after: Floats) -> list[str]:
     return [f"{mean:.4f} ± {error:.4f}" for mean, error in each]
 
 
-def _figure(found: dict[tuple[str, str, str, int], Floats], budgets: list[int]) -> Figure:
+def _figure(found: Regrets, budgets: list[int]) -> Figure:
     figure = Figure(figsize=(7, 8), layout="constrained")
     grid = figure.subplots(len(FUNCTIONS), len(POLICIES), sharex=True, squeeze=False)
     for row, function in zip(grid, FUNCTIONS, strict=True):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from zonal.arrays import Floats
 from zonal.paper.searches import regret_run
-from zonal.paper.sweeps import Plan, Report, column, standard_error, sweep
+from zonal.paper.sweeps import Plan, Report, columns, standard_error, sweep
 from zonal.plots import column_width
 
 POINTS = (1, 10, 20, 30, 40, 50)  # S
@@ -24,7 +24,7 @@ def regrets(plan: Plan, budgets: list[int], title: str = "heatmap") -> Floats:
     pairs = {(s, k): {"s": s, "arity": k} for s in POINTS for k in PARTS}
     problem = {"preset": plan.preset, "function": "f3", "policy": "GPOO", "budget": max(budgets)}
     done = sweep(plan, title, regret_run, pairs, **problem)
-    curves = np.array([column(runs, "regret") for runs in done.values()])
+    curves = np.array(list(columns(done, "regret").values()))
     return curves[..., np.array(budgets) - 1].reshape(len(POINTS), len(PARTS), plan.runs, len(budgets))
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import zonal as zn
 from zonal.arrays import Floats
 from zonal.paper.searches import FunctionName, label, policies, regret_run, regret_table
-from zonal.paper.sweeps import Plan, Report, column, draw_regrets, sweep
+from zonal.paper.sweeps import Plan, Report, columns, draw_regrets, sweep
 from zonal.problems import grid_optimum
 
 FUNCTIONS: tuple[FunctionName, ...] = ("f1", "f2")
@@ -28,7 +28,7 @@ def regrets(plan: Plan, often: Mapping[str, int] | None = None) -> Curves:
     cases = {(f, name, s): {"function": f, "policy": name, "s": s} for f in FUNCTIONS for name, s in compared}
     runs = {case: (often or {}).get(case[1], plan.runs) for case in cases}
     done = sweep(plan, "regret", regret_run, cases, runs, preset=plan.preset, budget=plan.budget)
-    return {case: column(runs, "regret") for case, runs in done.items()}
+    return columns(done, "regret")
 
 
 def experiment(plan: Plan) -> Report:

@@ -141,6 +141,11 @@ def column(runs: Iterable[Answer], key: str) -> Floats:
     return np.array([run[key] for run in runs], dtype=float)
 
 
+def columns(done: Mapping[C, Iterable[Answer]], key: str) -> dict[C, Floats]:
+    """Return one entry of all answers, by case."""
+    return {case: column(runs, key) for case, runs in done.items()}
+
+
 def standard_error(values: Floats) -> Floats:
     """Return the standard error of the mean over the first axis; NaN for one run."""
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else values[0] * math.nan

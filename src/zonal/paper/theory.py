@@ -13,7 +13,7 @@ from zonal.arrays import Floats
 from zonal.paper import guarantees as g
 from zonal.paper.guarantees import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.searches import label
-from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, columns, sweep
 from zonal.theory import bounds
 
 DRAWS = 500  # functions per run whose steepest slope is computed without a search
@@ -43,9 +43,9 @@ def experiment(plan: Plan) -> Report:
     runs = sweep(plan, "theory", g.search_run, cases, number, budget=plan.budget)
     drawn = {case.where: {"where": case.where} for case in CASES if case.where != VALLEY.name}
     steep = sweep(plan, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
-    slopes = {where: np.concatenate(column(listed, "slopes")) for where, listed in steep.items()}
-    columns = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
-    report = Report("theory", columns.split(","), notes=_notes(plan, number))
+    slopes = {where: np.concatenate(own) for where, own in columns(steep, "slopes").items()}
+    names = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
+    report = Report("theory", names.split(","), notes=_notes(plan, number))
     for case, listed in runs.items():
         named = [case.where, label(case.algorithm, case.s), case.s, case.rule, case.test]
         first = [_steep(case, slopes[case.where])] if case.where in slopes else []

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from zonal.errors import InvalidInput
+from zonal.errors import need
 from zonal.looking import UNMEASURED, headline, is_empty
 from zonal.plots.correlations import plot_model
 from zonal.plots.history import plot_history, plot_regrets
-from zonal.plots.lines import along, plot_cells, plot_function
+from zonal.plots.lines import plot_cells, plot_function
 from zonal.plots.maps import plot_map, plot_pairs
 from zonal.plots.shelves import plot_regions
-from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, rim, set_axis
+from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, is_line, legend_above, rim, set_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,10 +60,8 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     **more
         Further arguments of the plot: see the functions of `zonal.plots`.
     """
-    if kind is not None and not (isinstance(kind, str) and kind in get_args(Kind)):
-        raise InvalidInput(
-            "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out."
-        )
+    known = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
+    need(known, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
         drawn.set_title(headline(study), fontsize="medium")
@@ -74,22 +72,32 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
 
 def _picture(study: Reading, kind: Kind | None) -> Any:
     """Return the function that draws a kind of plot of a study."""
-    space = study.space
-    line, flat = space.continuous and space.d == 1, len(space.lines) == space.d == 2
-    named = {
+    named: dict[str, Any] = {
         "history": plot_history,
         "model": plot_model,
         "tree": plot_regions,
         "regions": plot_regions,
         "cells": _explained_cells,
-        "map": plot_map if flat else plot_pairs,
+        "function": plot_function,
+        "map": plot_map if _is_flat(study.space) else plot_pairs,
     }
-    if kind is not None:
-        return named[kind]
-    known = bool(study.models)  # an empirical belief is limited to nodes of the tree
-    if along(space) is not None and (known or line):
-        return plot_function if known else named["cells"]
-    return named["map" if len(space.lines) > 1 and (known or flat) else "regions"]
+    return named[kind or _suited(study)]
+
+
+def _suited(study: Reading) -> str:
+    """Return the kind of plot that suits the space of a study."""
+    space = study.space
+    if study.models:
+        return {0: "regions", 1: "function"}.get(len(space.lines), "map")
+    # An empirical belief is limited to nodes of the tree.
+    if is_line(space):
+        return "cells"
+    return "map" if _is_flat(space) else "regions"
+
+
+def _is_flat(space: Any) -> bool:
+    """Return whether a space has two continuous axes or features and no other."""
+    return bool(len(space.lines) == space.d == 2)
 
 
 def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:

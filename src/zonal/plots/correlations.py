@@ -11,7 +11,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel, Straight, factors
-from zonal.errors import InvalidInput
+from zonal.errors import need
 from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_label, axis_of, legend_above
 
 if TYPE_CHECKING:
@@ -31,44 +31,50 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     there, about their level).
     """
     space, models = study.space, study.models
-    if not models or isinstance(models[0].model.kernel, Custom):
-        raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
+    fits = models and not isinstance(models[0].model.kernel, Custom)
+    need(fits, "there is no kernel over axes to draw", models, "Print study.model instead.")
     ax = axes_or_new(ax)
-    axes = space.axes or [Straight(space.symbolic)] * space.d
-    share, sides = np.linspace(0, 1, 200), space.sides()
-    weights = np.array([own.weight for own in models])
-    bars: dict[str, float] = {}
-    curves = 0
-    for j, axis in enumerate(axes):
-        reach = np.ones(1) if axis.symbolic else share * sides[j]
-        each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in models])
-        mean = weights @ each / weights.sum()
-        if axis.symbolic:
-            bars[space.names[j]] = float(mean[0])
-            continue
-        colour, curves = OTHERS[curves % len(OTHERS)], curves + 1
-        if len(models) > 1:
-            thin = ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
-            thin[0].set_label("single models" if curves == 1 else None)
-        ax.plot(share, mean, color=colour, lw=2, label=_extent(space, j))
-    if bars:
-        _bars(ax, bars, beside=curves > 0)
-    if curves:
+    lines, symbols = space.lines, [j for j in range(space.d) if j not in space.lines]
+    for j, colour in zip(lines, itertools.cycle(OTHERS), strict=False):
+        _curve(study, ax, j, colour, "single models" if j == lines[0] else None)
+    if symbols:
+        bars = {space.names[j]: float(_correlations(study, j, np.ones(1))[1][0]) for j in symbols}
+        _bars(ax, bars, beside=bool(lines))
+    if lines:
         ax.set_xlim(0, 1)
         ax.set_xlabel("distance of two places, as a share of the axis")
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("correlation of f")
+    _say_noise(study, ax)
+    legend_above(ax, columns=1 if len(lines) < 3 else 2)
+    return ax
+
+
+def _curve(study: Reading, ax: Axes, j: int, colour: str, single: str | None) -> None:
+    """Draw the correlation along a continuous axis, and that of each model, `single` in the legend."""
+    space, share = study.space, np.linspace(0, 1, 200)
+    wide = space.sides()[j]
+    each, mean = _correlations(study, j, share * wide)
+    if len(each) > 1:
+        ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)[0].set_label(single)
+    name = f"{axis_label(space, j)}: {wide:.3g} {axis_of(space, j).measured_in or 'wide'}"
+    ax.plot(share, mean, color=colour, lw=2, label=name)
+
+
+def _say_noise(study: Reading, ax: Axes) -> None:
+    """Add the noise to the legend, if it is known."""
     noise, unit = study.model.noise, study.value_unit
     if noise is not None:
         shown = f"{noise:.3g} {unit}" if isinstance(noise, float) else f"{noise.std:.3g} {unit} / sqrt(weight)"
         ax.plot([], [], " ", label=f"noise of one measurement {shown}".rstrip())
-    legend_above(ax, columns=1 if curves < 3 else 2)
-    return ax
 
 
-def _extent(space: Any, j: int) -> str:
-    """Return the name of an axis, and its width in the unit of lengthscales."""
-    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {axis_of(space, j).measured_in or 'wide'}"
+def _correlations(study: Reading, j: int, reach: Floats) -> tuple[Floats, Floats]:
+    """Return the correlation by distance on one axis: of each model, and on average by weight."""
+    space, weights = study.space, np.array([own.weight for own in study.models])
+    axes = space.axes or [Straight(space.symbolic)] * space.d
+    each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in study.models])
+    return each, weights @ each / weights.sum()
 
 
 def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, axes_or_new, legend_above, rim, value_label
+from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, axes_or_new, legend_above, rim, told, value_label
 from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:
@@ -33,23 +33,10 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     from matplotlib.ticker import MaxNLocator
 
     ax = axes_or_new(ax, 7.5, 4.0)
-    told = [trial for trial in study.trials if trial.state == "told"]
-    if told:
-        facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in told]
-        numbers, values, errors, depth = np.array(facts, dtype=float).T
-        if errors.any():
-            ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
-        dots = ax.scatter(
-            numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(told), 5, 24)), edgecolors=INK,
-            linewidths=0.4, zorder=2 if len(told) > MANY else 4, label="a measured average",
-        )  # fmt: skip
-        bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
-        bar.set_label("depth in the tree: small regions are dark")
-    for state, mark in MARKS.items():
-        others = [trial.number for trial in study.trials if trial.state == state]
-        label = "under way" if state == "asked" else state
-        if others:
-            ax.plot(others, [0.03] * len(others), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
+    facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in told(study)]
+    if facts:
+        _dots(ax, *np.array(facts, dtype=float).T)
+    _ticks(study, ax)
     if not is_empty(study):
         _best_so_far(study, ax)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -57,6 +44,29 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(value_label(study))
     legend_above(ax, columns=2)
     return ax
+
+
+def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floats) -> None:
+    """Draw measured averages with their standard errors, coloured by depth."""
+    from matplotlib.ticker import MaxNLocator
+
+    if errors.any():
+        ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
+    dots = ax.scatter(
+        numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(values), 5, 24)), edgecolors=INK,
+        linewidths=0.4, zorder=2 if len(values) > MANY else 4, label="a measured average",
+    )  # fmt: skip
+    bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
+    bar.set_label("depth in the tree: small regions are dark")
+
+
+def _ticks(study: Reading, ax: Axes) -> None:
+    """Draw a tick at the bottom for every trial without a value."""
+    for state, mark in MARKS.items():
+        x = [trial.number for trial in study.trials if trial.state == state]
+        label = "under way" if state == "asked" else state
+        if x:
+            ax.plot(x, [0.03] * len(x), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
 
 
 def _best_so_far(study: Reading, ax: Axes) -> None:

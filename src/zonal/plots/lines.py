@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 from zonal.plots import style
 from zonal.plots.style import Mark, box, draw_marks, marks
 
@@ -52,41 +52,40 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     if j is None:
         raise InvalidInput("this plot needs exactly one continuous axis", space.names, "Use study.plot().")
     ax = style.axes_or_new(ax)
-    curves, marked = curves_along(study, j), list(marks(study))
-    for curve, colour in zip(curves, style.OTHERS, strict=False):
-        mean, std = study.predict(curve.regions)
-        ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
-        band = "two standard deviations" if curve is curves[0] else None
-        low, high = mean - 2 * std, mean + 2 * std
-        ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, lw=0, label=band)
-        if curve.symbols:
-            for label, (look, inside) in _hatched(study, curve, marked, j).items():
-                hatch = {"fc": "none", "ec": "#555d66", "hatch": look["hatch"], "lw": 0}
-                known = label in ax.get_legend_handles_labels()[1]
-                ax.fill_between(curve.x, low, high, where=inside, label=None if known else label, **hatch)
+    curves, marked, hatched = curves_along(study, j), list(marks(study)), list[Mark]()
+    if curves[0].symbols:  # for other symbols a band across may be measured: the curve is hatched instead
+        hatched = [mark for mark in marked if "hatch" in mark.style]
+        marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
+    bands = [_posterior(study, ax, *own, hatched, j) for own in zip(curves, style.OTHERS, strict=False)]
+    bands[0].set_label("two standard deviations")
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=style.FUNCTION, lw=1.6, label="reward function f")
     _bars(study, ax, j, curves)
     style.set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
     ax.set_ylabel(style.value_label(study))
-    if curves[0].symbols:  # for other symbols the band may be measured
-        marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
     draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
     style.legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
 
-def _hatched(study: Reading, curve: Curve, marked: list[Mark], j: int) -> dict[str, tuple[dict[str, Any], Any]]:
-    """Return which parts of a curve are hatched, and how, by the text of the legend."""
-    part, found = study.space.region(curve.symbols), dict[str, tuple[dict[str, Any], Any]]()
-    for mark in marked:
-        if "hatch" in mark.style and part.overlaps(mark.region):
-            low, high = mark.region.drawn[j]
-            inside = (curve.x >= low) & (curve.x <= high)
-            before = found.get(mark.label, (None, False))[1]
-            found[mark.label] = mark.style, inside | before
-    return found
+def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
+    """Draw mean and band of one curve, hatched where it is marked; return the band."""
+    mean, std = study.predict(curve.regions)
+    ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
+    low, high = mean - 2 * std, mean + 2 * std
+    band = ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, lw=0)
+    inside: dict[tuple[str, str], Any] = {}
+    for mark in hatched:
+        if study.space.region(curve.symbols).overlaps(mark.region):
+            left, right = mark.region.drawn[j]
+            own = mark.label, mark.style["hatch"]
+            inside[own] = inside.get(own, False) | ((curve.x >= left) & (curve.x <= right))
+    for (label, hatch), where in inside.items():
+        known = label in ax.get_legend_handles_labels()[1]
+        look: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
+        ax.fill_between(curve.x, low, high, where=where, label=None if known else label, **look)
+    return band
 
 
 def _with_symbols(mark: Mark) -> Mark:
@@ -111,36 +110,40 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
         members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
-    axis = space.axes[j]
-    x = axis.spread(SAMPLES)
-    curves = []
-    for fixed in combinations(space.cell((0, 0))):
-        name = ", ".join(map(str, fixed.values())) or "posterior mean of f"
-        points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
-        curves.append(Curve(name, fixed, x, points))
+    curves = [_curve(space, space.axes[j], symbols) for symbols in combinations(space.cell((0, 0)))]
     if len(curves) > MOST_CURVES:
         best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
         curves = [curves[at] for at in np.argsort(best)[::-1][:MOST_CURVES]]
     return curves
 
 
+def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
+    """Return the points of an axis where f is drawn for some symbols."""
+    x = axis.spread(SAMPLES)
+    points = [space.region(symbols | {axis.name: (place, place)}) for place in x.tolist()]
+    return Curve(", ".join(map(str, symbols.values())) or "posterior mean of f", symbols, x, points)
+
+
 def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
-    told = [trial for trial in study.trials if trial.state == "told"][-MOST_BARS:]
+    told = style.told(study)[-MOST_BARS:]
     if not told:
         return
-    each = zip(curves, style.OTHERS, strict=False)
-    parts = [(study.space.region(curve.symbols), colour) for curve, colour in each if curve.symbols]
-    colours = []
-    for trial in told:
-        own = (colour for part, colour in parts if part.holds(trial.region))
-        colours.append(next(own, style.INK))
+    colours = _colours(study.space, curves, [trial.region for trial in told])
     edges = np.array([trial.region.drawn[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
-    middle = np.sqrt(edges.prod(axis=1)) if style.axis_of(study.space, j).scale == "log" else edges.mean(axis=1)
+    middle = style.middles(study.space, j, edges)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
     bars.set_capstyle("round")
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
+
+
+def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
+    """Return the colours of regions: those of the curves whose symbols they have, else black."""
+    each = zip(curves, style.OTHERS, strict=False)
+    parts = [(space.region(curve.symbols), colour) for curve, colour in each if curve.symbols]
+    found = ((colour for part, colour in parts if part.holds(region)) for region in regions)
+    return [next(own, style.INK) for own in found]
 
 
 def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
@@ -148,23 +151,21 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
 
     Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.
     """
-    if not (study.space.continuous and study.space.d == 1):
-        raise InvalidInput("this plot is for boxes with one axis", study.space.names, "Use plot_regions.")
+    space = study.space
+    need(style.is_line(space), "this plot is for boxes with one axis", space.names, "Use plot_regions.")
     ax = style.axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
     left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
-    spread = [float(mean.min()), float(mean.max())]
-    if f is not None:
-        x = study.space.axes[0].spread(1000)
-        y = f(x[:, None])
-        spread = [min(spread[0], float(y.min())), max(spread[1], float(y.max()))]
+    x = space.axes[0].spread(1000)
+    y = np.empty(0) if f is None else f(x[:, None])
+    low, high = (float(of(np.append(mean, y))) for of in (np.min, np.max))
     # The widest bands are cut off; the narrowest are shown completely.
     known = reach[np.isfinite(reach)]
-    margin = max(0.6 * (spread[1] - spread[0]), 1.1 * float(known.min(initial=np.inf)) if known.size else 1.0)
-    far = 10 * (margin + spread[1] - spread[0])
+    margin = max(0.6 * (high - low), 1.1 * float(known.min()) if known.size else 1.0)
+    far = 10 * (margin + high - low)
     for half, alpha, label in (
         (np.minimum(reach, far), 0.18, "plus variation of f within it"),
         (np.minimum(confidence, far), 0.45, "confidence in the cell's average"),
@@ -176,9 +177,9 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
         ax.plot(x, y, color=style.FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
     draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
-    ax.set_ylim(spread[0] - margin, spread[1] + margin)
-    ax.set_xlim(*study.space.cell((0, 0)).drawn[0])
-    if style.axis_of(study.space, 0).scale == "log":
+    ax.set_ylim(low - margin, high + margin)
+    ax.set_xlim(*space.cell((0, 0)).drawn[0])
+    if style.axis_of(space, 0).scale == "log":
         ax.set_xscale("log")
     ax.set_ylabel(style.value_label(study))
     return ax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput
+from zonal.errors import need
 from zonal.plots import style
 from zonal.plots.lines import combinations
-from zonal.plots.style import FORBIDDEN, area, box, draw_marks, found_label, marks, star
+from zonal.plots.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
 from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
 
@@ -56,8 +56,8 @@ def plot_map(
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
     """
     space = study.space
-    if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
-        raise InvalidInput("this map needs two coordinates", space.names, "Use plot_regions.")
+    fits = space.lines[:2] == (0, 1) and (space.axes is None or space.d <= 2)
+    need(fits, "this map needs two coordinates", space.names, "Use plot_regions.")
     ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else np.asarray(space.arrange(truth, "truth"))
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
@@ -74,8 +74,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     symbols, for those in its title. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
-    if not panels:
-        raise InvalidInput("these maps need two coordinates", study.space.names, "Use plot_regions.")
+    need(panels, "these maps need two coordinates", study.space.names, "Use plot_regions.")
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
     ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
@@ -109,8 +108,8 @@ def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
     if own is None or space.axes is not None:
         return None
     listed = list(in_order(own, space.ways, "shapes"))
-    if len(listed) != space.size:
-        raise InvalidInput(f"shapes must be one for each of {space.size} members", len(listed), "Pass as many.")
+    problem = f"shapes must be one for each of {space.size} members"
+    need(len(listed) == space.size, problem, len(listed), "Pass as many.")
     found = outlines(listed)
     return [found[row] for row in space.rows.tolist()] if any(found) else None
 
@@ -143,25 +142,27 @@ class Map:
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
         """The coloured regions, their means, the strength of their colours, and which are forbidden."""
-        study, space, tree = self.study, self.study.space, self.study.tree
+        study, tree = self.study, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
             strength = style.strength(study.doubt()[leaves])
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
-        axes, part = [space.axes[at] for at in (self.j, self.k)], self.slice.as_dict()
-        sides = []
-        for axis in axes:
-            number = min(CELLS, axis.places or CELLS)
-            sides.append([{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)])
-        cells = [space.region(part | across | up) for up in sides[1] for across in sides[0]]
+        part, ups = self.slice.as_dict(), self._side(self.k)
+        cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]
         mean, doubt = study._known(cells)
         return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
+
+    def _side(self, j: int) -> list[dict[str, Any]]:
+        """Return the parts of an axis that make the cells of a grid."""
+        axis = self.study.space.axes[j]
+        number = min(CELLS, axis.places or CELLS)
+        return [{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)]
 
     @property
     def values(self) -> Floats:
         """The values that colours represent: true ones, or means of what may be measured."""
         _, mean, _, hidden = self.coloured
-        return self.truth if self.truth is not None else mean[~hidden] if not hidden.all() else mean
+        return allowed(mean, hidden) if self.truth is None else self.truth
 
     def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
         """Draw the map; return what is coloured, within limits if there are several maps."""
@@ -172,11 +173,15 @@ class Map:
         style.set_axis(ax, study.space, self.j, "x")
         style.set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
-        crossed = members and self.shapes is None  # forbidden members are crossed out instead
-        draw_marks((mark for mark in marks(study) if not (crossed and mark.style is FORBIDDEN)), ax, self.outline)
+        draw_marks(self._marks(), ax, self.outline)
         if found_label(study) and self._shows(study.found):
             star(study, ax, *study.found.center[[self.j, self.k]])
         return shown
+
+    def _marks(self) -> Iterator[Mark]:
+        """Return the marks; forbidden members without shapes are crossed out instead."""
+        crossed = self.study.space.axes is None and self.shapes is None
+        return (mark for mark in marks(self.study) if not (crossed and mark.style is FORBIDDEN))
 
     def _draw_cells(self, ax: Axes, colours: dict[str, Any]) -> Any:
         from matplotlib.collections import PolyCollection
@@ -197,8 +202,6 @@ class Map:
         return ax.add_collection(shown)
 
     def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
-        from matplotlib.collections import PatchCollection
-
         space = self.study.space
         mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
         for cell, *own in zip(*self.coloured, strict=True):
@@ -207,14 +210,9 @@ class Map:
             mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
         x, y = space.features[:, self.j], space.features[:, self.k]
         if self.shapes is not None:
-            drawn = [at for at, own in enumerate(self.shapes) if own]
-            shown: Any = PatchCollection([area(self.shapes[at]) for at in drawn], **colours)
-            shown.set(array=mean[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
-            ax.add_collection(shown)
-            ax.autoscale_view()
             ax.set_aspect(aspect(space.names, y))
-            return shown
-        shown = ax.scatter(x[~hidden], y[~hidden], c=mean[~hidden], s=12, lw=0, **colours)
+            return _draw_shapes(ax, self.shapes, mean, alpha, colours)
+        shown: Any = ax.scatter(x[~hidden], y[~hidden], c=mean[~hidden], s=12, lw=0, **colours)
         shown.set_alpha(alpha[~hidden])
         if hidden.any():
             ax.scatter(x[hidden], y[hidden], marker="x", s=12, c="#9aa1a8", lw=0.8, label="forbidden")
@@ -237,17 +235,29 @@ class Map:
     def _circles(self, ax: Axes) -> None:
         """Draw a circle for every region measured."""
         study = self.study
-        told = {trial.node: trial.region for trial in study.trials if trial.state == "told"}
-        seen = [region for region in told.values() if self._shows(region)]
+        measured = {trial.node: trial.region for trial in told(study)}
+        seen = [region for region in measured.values() if self._shows(region)]
         if not seen:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
         look: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
+        label = "measured: larger circles, larger regions"
         if len(seen) > MOST_CIRCLES:
-            look = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}
-        label = "measured" if len(seen) > MOST_CIRCLES else "measured: larger circles, larger regions"
+            look, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
         ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
+
+
+def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Floats, colours: Any) -> Any:
+    """Draw polygons, coloured by value; return what is coloured."""
+    from matplotlib.collections import PatchCollection
+
+    drawn = [at for at, own in enumerate(shapes) if own]
+    shown: Any = PatchCollection([area(shapes[at]) for at in drawn], **colours)
+    shown.set(array=values[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
+    ax.add_collection(shown)
+    ax.autoscale_view()
+    return shown
 
 
 def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:

@@ -31,42 +31,22 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     a dot where it was measured. What is forbidden, cannot be measured or is under way is marked, the recommended
     region and its ancestors are framed, and regions that are wide enough have names.
     """
-    from matplotlib.collections import LineCollection, PolyCollection
-
     ax, tree, space = style.axes_or_new(ax, 9.0, 4.5), study.tree, study.space
     cells = style.regions_of(study, slice(None))
     rows = {cell.node: row for row, cell in enumerate(cells)}
     edges = _shelves(study, [cell.weight for cell in cells])
-    width, line = edges[:, 1] - edges[:, 0], space.continuous and space.d == 1
+    wide, line = edges[:, 1] - edges[:, 0] > EDGED, style.is_line(space)
     if line:
         edges = np.array([cell.drawn[0] for cell in cells])
         style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
-    shown = tree.mean[~tree.forbidden] if not tree.forbidden.all() else tree.mean
-    shelves = PolyCollection(
-        boxes, cmap=style.colour_map(study), edgecolor="white", linewidths=0.4 * (width > EDGED)
-    )
-    shelves.set(array=tree.mean, alpha=style.strength(study.doubt()), clim=(shown.min(), shown.max()))
-    ax.add_collection(shelves)
+    shelves = _coloured(study, ax, boxes, wide)
     deepest = int(tree.depth.max())
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
-    ax.set_yticks(np.arange(deepest + 1) + 0.5, [str(depth) for depth in range(deepest + 1)])
-    measured, best = np.flatnonzero(tree.count), ""
-    if len(measured):
-        log = line and style.axis_of(space, 0).scale == "log"
-        middle = np.sqrt(edges.prod(axis=1)) if log else edges.mean(axis=1)
-        ax.scatter(
-            middle[measured], tree.depth[measured] + 0.8, s=4 + 8 * np.minimum(tree.count[measured], MOST_LOOKS),
-            c="white", edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
-        )  # fmt: skip
+    ax.set_yticks(np.arange(deepest + 1) + 0.5, list(map(str, range(deepest + 1))))
+    _dots(study, ax, style.middles(space, 0, edges) if line else edges.mean(axis=1))
     draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
-    if not is_empty(study):
-        found = study.found
-        row, way, best = rows[found.node], [], f"; best: {found.name}"
-        while row >= 0:
-            way.append(boxes[row])
-            row = int(tree.parent[row])
-        ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
+    best = "" if is_empty(study) else _framed(study, ax, boxes, rows)
     style.colour_bar(study, ax, shelves)
     if not line:
         ax.set_xticks([])
@@ -75,6 +55,39 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
         _name(ax, edges, cells, shelves)
     style.legend_above(ax)
     return ax
+
+
+def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
+    """Draw the rectangles, coloured by posterior mean, with edges if they are wide; return what is coloured."""
+    from matplotlib.collections import PolyCollection
+
+    tree, cmap = study.tree, style.colour_map(study)
+    shown = style.allowed(tree.mean, tree.forbidden)
+    shelves = PolyCollection(boxes, cmap=cmap, edgecolor="white", linewidths=0.4 * wide)
+    shelves.set(array=tree.mean, alpha=style.strength(study.doubt()), clim=(shown.min(), shown.max()))
+    return ax.add_collection(shelves)
+
+
+def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
+    """Draw a dot in every region measured."""
+    measured, count = np.flatnonzero(study.tree.count), study.tree.count
+    if len(measured):
+        ax.scatter(
+            middle[measured], study.tree.depth[measured] + 0.8, s=4 + 8 * np.minimum(count[measured], MOST_LOOKS),
+            c="white", edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
+        )  # fmt: skip
+
+
+def _framed(study: Reading, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
+    """Frame the region found and its ancestors, and return its name for the label of the axis."""
+    from matplotlib.collections import LineCollection
+
+    row, way = rows[study.found.node], []
+    while row >= 0:
+        way.append(boxes[row])
+        row = int(study.tree.parent[row])
+    ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
+    return f"; best: {study.found.name}"
 
 
 def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:

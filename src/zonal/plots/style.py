@@ -16,6 +16,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.looking import is_empty
 from zonal.rounds.certainty import SURE
+from zonal.rounds.trials import TrialRecord
 from zonal.spaces import Axis, Interval, Region
 from zonal.tables.listings import labelled
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
+Place = tuple[float, float, bool]  # of a text: x and y as shares of the plot, and whether it is below them
 Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
@@ -134,6 +136,16 @@ def regions_of(study: Reading, rows: Any) -> list[Any]:
     return list(map(study.space.cell, zip(depth, index, strict=True)))
 
 
+def told(study: Reading) -> list[TrialRecord]:
+    """Return the trials that were told, in order."""
+    return [trial for trial in study.trials if trial.state == "told"]
+
+
+def allowed(values: Floats, forbidden: Any) -> Floats:
+    """Return the values of what may be measured; all of them if nothing may."""
+    return values if forbidden.all() else values[~forbidden]
+
+
 def value_label(study: Reading) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
@@ -148,6 +160,16 @@ def axis_of(space: Any, j: int) -> Axis:
     """Return an axis of a space; a feature of members is drawn as a plain one."""
     axis: Axis = space.axes[j] if space.axes else Interval(space.names[j], 0.0, 1.0)
     return axis
+
+
+def is_line(space: Any) -> bool:
+    """Return whether a space is a box of one axis."""
+    return bool(space.continuous and space.d == 1)
+
+
+def middles(space: Any, j: int, edges: Floats) -> Floats:
+    """Return the middles of some intervals of an axis, on its scale."""
+    return np.asarray(np.sqrt(edges.prod(axis=1)) if axis_of(space, j).scale == "log" else edges.mean(axis=1))
 
 
 def axis_label(space: Any, j: int) -> str:
@@ -206,43 +228,51 @@ def _held(study: Reading) -> Iterator[Mark]:
     beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
     for likely in study.above(probability=1 - SURE):
         sure = likely.probability >= SURE
-        yield Mark(likely.region, beyond if sure else f"perhaps {beyond}", HELD if sure else UNSURE)
+        label, look = (beyond, HELD) if sure else (f"perhaps {beyond}", UNSURE)
+        yield Mark(likely.region, label, look)
 
 
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
     """Mark regions in a plot; with `across`, the heights of corners are shares of the plot's height."""
-    from matplotlib.patheffects import withStroke
-
-    transform = ax.get_xaxis_transform() if across else ax.transData
+    transform, share = ax.get_xaxis_transform() if across else ax.transData, ax.transAxes.inverted()
     groups: dict[str, tuple[dict[str, Any], list[Floats]]] = {}
     tags = []
     for mark in marked:
         corners = outline(mark.region)
         groups.setdefault(mark.label, (mark.style, []))[1].extend(corners)
         if mark.tag and corners:
-            tags.append((mark.tag, transform.transform(np.concatenate(corners))))
+            tags.append((mark.tag, share.transform(transform.transform(np.concatenate(corners)))))
     for label, (style, corners) in groups.items():
-        if not corners:
-            continue
-        patch = ax.add_patch(area(corners, transform=transform, label=label, **style))
-        if across and style is BEST:
-            patch.set(fc=(FOUND, 0.3), lw=0.8, zorder=1.5)
-        elif style["fc"] == "none" and "hatch" not in style and not across:
-            patch.set_path_effects([withStroke(linewidth=style["lw"] + 2, foreground="white", dashes=SOLID)])
-    _write(ax, tags, across)
+        if corners:
+            _set_off(ax.add_patch(area(corners, transform=transform, label=label, **style)), style, across)
+    _write(ax, _joined(tags, across))
 
 
-def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
-    """Write texts beside, or into, their regions; texts that would overlap are joined."""
-    written: dict[tuple[float, float, bool], str] = {}
+def _set_off(patch: Artist, style: dict[str, Any], across: bool) -> None:
+    """Make a mark stand out: the region found as a band across the plot, other frames with a white outline."""
+    from matplotlib.patheffects import withStroke
+
+    if across and style is BEST:
+        patch.set(fc=(FOUND, 0.3), lw=0.8, zorder=1.5)
+    elif style["fc"] == "none" and "hatch" not in style and not across:
+        patch.set_path_effects([withStroke(linewidth=style["lw"] + 2, foreground="white", dashes=SOLID)])
+
+
+def _joined(tags: list[tuple[str, Floats]], inside: bool) -> dict[Place, str]:
+    """Return texts by their places, given the corners of their regions; those that would overlap are joined."""
+    written: dict[Place, str] = {}
     for tag, corners in tags:
-        places = ax.transAxes.inverted().transform(corners)
-        (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
+        (left, bottom), (right, top) = corners.min(axis=0), corners.max(axis=0)
         below = top > HIGH
         x, y = (left + right) / 2, bottom if below and not inside else top
         near = (own for own in written if abs(own[0] - x) < TAG_WIDE and abs(own[1] - y) < TAG_HIGH)
         place = next(near, (x, y, below))
         written[place] = f"{written.get(place, '')} {tag}".lstrip()
+    return written
+
+
+def _write(ax: Axes, written: dict[Place, str]) -> None:
+    """Write texts beside, or into, their regions."""
     for (x, y, below), tag in written.items():
         text = ax.annotate(
             tag, (x, y), (0, -1.5 if below else 1.5), xycoords="axes fraction", textcoords="offset points",

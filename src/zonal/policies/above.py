@@ -21,7 +21,7 @@ from functools import cache, partial
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, finite_number, probability
+from zonal.errors import finite_number, need, probability
 from zonal.policies.buying import TIE, highest, largest
 from zonal.policies.knowledge import KnowledgeRules
 from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, View, Views, allowed_leaves
@@ -112,10 +112,10 @@ class Above(Policy):
     rules = AboveRules
 
     def __post_init__(self) -> None:
-        if (self.threshold is None) == (self.top is None):
-            given = None if self.top is None else (self.threshold, self.top)
-            fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
-            raise InvalidInput("Above needs either a threshold or a top share", given, fix)
+        given = None if self.top is None else (self.threshold, self.top)
+        fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
+        one = (self.threshold is None) != (self.top is None)
+        need(one, "Above needs either a threshold or a top share", given, fix)
         if self.top is None:
             object.__setattr__(self, "threshold", finite_number(self.threshold, "threshold"))
         else:

@@ -13,9 +13,8 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, probability, whole_number
+from zonal.errors import InvalidInput, need, probability
 from zonal.policies.rules import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, scattered
-from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree
 
@@ -47,8 +46,7 @@ class Leaves(Policy):
     rules = LeafRules
 
     def __post_init__(self) -> None:
-        if self.level is not None:
-            object.__setattr__(self, "level", whole_number(self.level, "level", 0, DEEPEST))
+        self._check_depth("level")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return the depth above the leaves."""
@@ -58,22 +56,15 @@ class Leaves(Policy):
         if smallest is not None:
             level = min(level, smallest)
         leaves = shape.leaves(level)
-        if leaves > MOST_LEAVES:
-            raise InvalidInput(
-                f"this policy measures the {leaves} regions of depth {level}, more than {MOST_LEAVES}",
-                level,
-                "Pass a smaller level, or a space with a larger smallest.",
-            )
+        problem = f"this policy measures the {leaves} regions of depth {level}, more than {MOST_LEAVES}"
+        need(leaves <= MOST_LEAVES, problem, level, "Pass a smaller level, or a space with a larger smallest.")
         return level - 1
 
     def _default(self, shape: Shape, budget: int) -> int:
         smallest = shape.deepest()
         if smallest is None:
-            raise InvalidInput(
-                f"{type(self).__name__} measures the smallest regions, and this space has none",
-                None,
-                "Pass level=, or a space with smallest=.",
-            )
+            problem = f"{type(self).__name__} measures the smallest regions, and this space has none"
+            raise InvalidInput(problem, None, "Pass level=, or a space with smallest=.")
         return smallest
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:

@@ -35,11 +35,18 @@ def largest(
     free: bool = True,  # whether the time of the look is chosen; else it is the usual one, if that can be paid
 ) -> Look:
     """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time."""
+    if tree.terms is not None:
+        return _largest_per_cost(tree, questions, prepared, rough, exact, finalists, free)
+    ready = prepared(slice(None), 1.0)
+    some = highest(rough(ready), finalists, TIE)
+    return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
+
+
+def _largest_per_cost(
+    tree: Tree, questions: Rows, prepared: Any, rough: Any, exact: Any, finalists: int, free: bool
+) -> Look:
+    """Return the question and its time with the largest gain per cost, as `largest` does."""
     terms = tree.terms
-    if terms is None:
-        ready = prepared(slice(None), 1.0)
-        some = highest(rough(ready), finalists, TIE)
-        return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
     prices, ways, times = terms.prices(questions), terms.ways(questions), terms.times
     spends = terms.timed * times
     if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
@@ -83,13 +90,14 @@ def _log(costs: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(costs, 1e-300)))
 
 
-def usual_time(tree: Tree, row: int) -> float | None:
-    """Return the usual time, or the longest shorter one that can be paid; 0 if none can, None without costs."""
+def usual_look(tree: Tree, row: int) -> Look | None:
+    """Return a look at a row for the usual time, or the longest shorter one that can be paid; None if none can."""
     terms = tree.terms
     if terms is None:
-        return None
+        return row
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
-    return float(able[able <= terms.usual].max(initial=0.0))
+    time = float(able[able <= terms.usual].max(initial=0.0))
+    return (row, time) if time > 0 else None
 
 
 def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import check_choice
-from zonal.policies.buying import highest, largest, next_stop, payable, usual_time
+from zonal.policies.buying import highest, largest, next_stop, payable, usual_look
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.policies.rules import (
     NONE,
@@ -69,10 +69,14 @@ class KnowledgeRules(Rules):
         top = top[able[top]]
         few = max(1, (room - grown) // self.setting.base)
         wanted = leaves[top[highest(promise[top], few, self.setting.tie)]]
-        followed = self.followed(tree) if self.setting.learned else None
-        if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
-            wanted = np.append(wanted, followed)
-        return np.append(wanted, leader)
+        followed = self._split_next(tree) if self.setting.learned else NONE
+        return np.concatenate([wanted, followed, leader])
+
+    def _split_next(self, tree: Tree) -> Rows:
+        """Return the followed node if it can be split."""
+        node = self.followed(tree)
+        able = node is not None and tree.first_child[node] < 0 and not tree.smallest[node]
+        return np.array([node]) if able else NONE
 
     def promise(self, tree: Tree, leaves: Rows, views: Views, within: bool) -> Floats:
         """Return how high the average of leaves may well be, or that of a smallest region `within`."""
@@ -97,17 +101,21 @@ class KnowledgeRules(Rules):
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.setting.opening
         tour, left = _tour(tree, turn)
-        late = turn % (OFTEN if vague else SELDOM) == 0 if tour < SELDOM else left * SELDOM <= tour
-        guard = turn >= 0 and late
-        row = self._follow(tree) if guard else None
+        guard = turn >= 0 and _is_due(turn, tour, left, vague)
         unseen = self.unseen(tree) if vague or guard else NONE
-        if row is not None and (tree.looks[row] == 0 or len(unseen) == 0):
-            time = usual_time(tree, row)
-            if time is None or time > 0:
-                return row if time is None else (row, time)
+        look = self._guarded(tree, unseen) if guard else None
+        if look is not None:
+            return look
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         # Until something stands out, the models cannot tell what longer looks would show.
         return self._largest_gain(tree, members, questions, left, free=not vague)
+
+    def _guarded(self, tree: Tree, unseen: Rows) -> Look | None:
+        """Return the guard's look, None if it has none; what was never covered goes before a repeat."""
+        row = self._follow(tree)
+        if row is None or (tree.looks[row] > 0 and len(unseen)):
+            return None
+        return usual_look(tree, row)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
         """Tell whether the best region is better than the whole space by more than the noise."""
@@ -232,6 +240,13 @@ class KnowledgeGradient(Policy):
 
     def __post_init__(self) -> None:
         check_choice(self.depths, "depths", ("any", "smallest"))
+
+
+def _is_due(turn: int, tour: int, left: int, vague: bool) -> bool:
+    """Tell whether it is the guard's turn: every few rounds, or at the end of a long tour."""
+    if tour < SELDOM:
+        return turn % (OFTEN if vague else SELDOM) == 0
+    return left * SELDOM <= tour
 
 
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:

@@ -11,17 +11,8 @@ from typing import Literal
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import (
-    InvalidInput,
-    SmoothnessWarning,
-    check_choice,
-    positive_number,
-    probability,
-    warn_user,
-    whole_number,
-)
+from zonal.errors import SmoothnessWarning, check_choice, need, positive_number, probability, warn_user
 from zonal.policies.rules import Policy, Rows, Rules, Setting, Shape, best, best_mean, deepest_best, numbered
-from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
@@ -66,11 +57,11 @@ class GPOO(Policy):
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
-        object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
+        self._check_depth("h_max", needed=True)
         check_choice(self.test, "GPOO's test", ("after", "before"))
         check_choice(self.returns, "GPOO's returns", ("deepest", "highest"))
-        if not isinstance(self.ahead, bool):
-            raise InvalidInput("GPOO's ahead must be True or False", self.ahead, "Choose one of the two.")
+        known = isinstance(self.ahead, bool)
+        need(known, "GPOO's ahead must be True or False", self.ahead, "Choose one of the two.")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max."""
@@ -108,8 +99,7 @@ class StoOO(Policy):
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
-        if self.h_max is not None:
-            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
+        self._check_depth("h_max")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, or the deepest depth at which nodes can be numbered."""
@@ -121,8 +111,7 @@ class StoOO(Policy):
 
 
 def _check(delta: object, theta: float) -> None:
-    if not callable(delta):
-        raise InvalidInput("delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
+    need(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
     probability(theta, "theta")
 
 
@@ -209,8 +198,7 @@ class GPTree(Policy):
         for name in ("alpha", "u", "slope", "beta"):
             positive_number(getattr(self, name), f"GPTree's {name}")
         probability(self.rho, "GPTree's rho")
-        if self.h_max is not None:
-            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
+        self._check_depth("h_max")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, from the theory unless given, limited so that all nodes can be numbered."""

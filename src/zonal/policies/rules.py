@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
+from zonal.errors import whole_number
+from zonal.spaces.region import DEEPEST
 from zonal.theory import Variation
 from zonal.tree import Tree, reversed_digits
 
@@ -234,3 +236,9 @@ class Policy:
     def bind(self, setting: Setting) -> Rules:
         """Return the policy's rules for one problem."""
         return type(self).rules(self, setting)
+
+    def _check_depth(self, name: str, needed: bool = False) -> None:
+        """Check a setting that is a depth, if it is given or needed, and keep it as a plain number."""
+        depth = getattr(self, name)
+        if needed or depth is not None:
+            object.__setattr__(self, name, whole_number(depth, name, 0, DEEPEST))

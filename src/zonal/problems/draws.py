@@ -87,11 +87,8 @@ def model_of(
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
-        raise InvalidInput(
-            "kernel must be a kernel or None",
-            kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too.",
-        )
+        fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too."
+        raise InvalidInput("kernel must be a kernel or None", kernel, fix)
     model = Prior(space, kernel, math.sqrt(kernel.point_variance), direction)
     model._roots  # noqa: B018  # raises now if the kernel does not suit the space
     return model
@@ -136,19 +133,22 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
 
 
 def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
-    cells = _cells(space)
     if isinstance(term, Motif):
-        lengths = lengths_of_pieces(space.axes, term)
-        own = _root(_covariance(space.axes[0], cells[0], Match(term.correlation)), kernel)
-        pieces = []
-        for long in lengths:
-            places = len(cells) - long + 1
-            scale = math.sqrt(term.variance / places / len(lengths))
-            pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
-        return pieces
-    along = zip(space.axes, cells, factors(term, space.axes), strict=True)
+        return _roots_of_pieces(space, kernel, term)
+    along = zip(space.axes, _cells(space), factors(term, space.axes), strict=True)
     roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
+
+
+def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
+    cells, lengths = _cells(space), lengths_of_pieces(space.axes, term)
+    own = _root(_covariance(space.axes[0], cells[0], Match(term.correlation)), kernel)
+    pieces = []
+    for long in lengths:
+        places = len(cells) - long + 1
+        scale = math.sqrt(term.variance / places / len(lengths))
+        pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
+    return pieces
 
 
 def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:

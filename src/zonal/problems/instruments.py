@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, overload
@@ -236,9 +236,8 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
     rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
     exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
-    finer = [rule(2, 1)[0] for rule in rules]
     # On a categorical axis, and for points, every rule is the same.
-    free = [j for j, (own, _) in exact.items() if len(finer[j]) > len(own) and np.ptp(finer[j]) > 0]
+    free = [j for j, (own, _) in exact.items() if _differ(own, rules[j](2, 1)[0])]
     most = MOST_POINTS // math.prod(len(own) for j, (own, _) in exact.items() if j not in free)
     if most < 1:
         problem = f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols"
@@ -246,19 +245,29 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):
         each = exact | {j: rules[j](panels, order) for j in free}
-        places, shares = zip(*each.values(), strict=True)
-        grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
-        values = f(region.space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
-        scale = max(scale, float(np.max(np.abs(values))))
-        values = values.reshape([len(place) for place in places])
-        for weights in reversed(shares):
-            values = values @ weights
-        gap, estimate = abs(float(values) - estimate), float(values)
+        value, size = _cubature(f, region.space, each.values())
+        scale, gap, estimate = max(scale, size), abs(value - estimate), value
         if not free or gap <= QUADRATURE * scale:
             return estimate
     if gap > POOR * scale:
         warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
     return estimate
+
+
+def _differ(coarse: Floats, fine: Floats) -> bool:
+    return len(fine) > len(coarse) and bool(np.ptp(fine) > 0)
+
+
+def _cubature(f: Callable[[Floats], Floats], space: Any, rules: Iterable[Any]) -> tuple[float, float]:
+    """Return the mean of f by a rule along each axis, and the largest absolute value that it has seen."""
+    places, shares = zip(*rules, strict=True)
+    grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
+    values = f(space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
+    size = float(np.max(np.abs(values)))
+    values = values.reshape([len(place) for place in places])
+    for weights in reversed(shares):
+        values = values @ weights
+    return float(values), size
 
 
 def _finer(d: int, most: int) -> Iterator[tuple[int, int]]:

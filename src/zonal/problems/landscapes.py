@@ -231,6 +231,20 @@ def _along(values: Floats, overlaps: list[Floats]) -> Floats:
 
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     """Return values as an array with one entry per part of the space."""
+    table = _real(values)
+    wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
+    shaped = table.ndim == len(shape) and all(
+        want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
+    )
+    need(shaped, f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
+    for where in map(tuple, np.argwhere(~np.isfinite(table)).tolist()):
+        problem = f"values must be finite, but entry {where} is not"
+        raise InvalidInput(problem, float(table[where]), "Correct it.")
+    return table
+
+
+def _real(values: Any) -> Floats:
+    """Return values in order as an array of real numbers."""
     labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
     if labels not in (None, tuple(range(len(labels or ())))):
         raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
@@ -238,16 +252,6 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
         table = np.asarray(values)
         if table.dtype.kind == "c":  # its imaginary part would be lost silently
             raise TypeError
-        table = table.astype(float)
+        return table.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
-    fits = table.ndim == len(shape) and all(
-        want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
-    )
-    if not fits:
-        wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
-        raise InvalidInput(f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
-    if not np.isfinite(table).all():
-        where = tuple(int(place) for place in np.argwhere(~np.isfinite(table))[0])
-        raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Correct it.")
-    return table
