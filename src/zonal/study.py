@@ -307,7 +307,7 @@ class Study(Reading):
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
-            self._journal.append(state.events[at] for at in range(before.events.size, state.events.size))
+            self._journal.append(state.events.since(before.events.size))
         self._state = state
         # Warnings come last: if they are turned into errors, what was told must stay.
         wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
@@ -318,9 +318,14 @@ class Study(Reading):
             if complaint not in heard:
                 warn_user(complaint)
         if state.known is not before.known:
-            for fact in state.events[state.events.size - 1]:
-                if isinstance(fact, Doubted):
-                    warn_user(ModelWarning(fact.doubt))
+            _pass_on_doubts(state.events[state.events.size - 1])
+
+
+def _pass_on_doubts(event: Event) -> None:
+    """Warn of what contradicts the model that was given."""
+    for fact in event:
+        if isinstance(fact, Doubted):
+            warn_user(ModelWarning(fact.doubt))
 
 
 def _renew_locks() -> None:

@@ -235,17 +235,17 @@ def _log_weight(own: Member) -> float:
 class MixtureOverlay:
     """A mixture with pending measurements, each counted as observed at its mean under every model."""
 
-    def __init__(self, mixture: Mixture, overlays: tuple[Overlay, ...]) -> None:
+    def __init__(self, mixture: Mixture, members: tuple[Overlay, ...]) -> None:
         self._mixture = mixture
-        self.overlays = overlays
+        self.members = members
 
     def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> MixtureOverlay:
         """Return the overlay with one more pending measurement."""
-        pairs = zip(self._mixture.members, self.overlays, strict=True)
+        pairs = zip(self._mixture.members, self.members, strict=True)
         more = tuple(own.plus(slot, member.noise_variance(variance, weight)) for member, own in pairs)
         return MixtureOverlay(self._mixture, more)
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean and variance of all tracked footprints; the means do not change."""
-        return self._mixture.mixed([overlay.variance for overlay in self.overlays])
+        return self._mixture.mixed([overlay.variance for overlay in self.members])

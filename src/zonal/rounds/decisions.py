@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from zonal.beliefs.lattice import Fit
-from zonal.beliefs.mixture import Mixture
-from zonal.errors import InvalidInput
+from zonal.errors import need
 from zonal.rounds import checks, replies
 from zonal.rounds.binding import has_scale, rules
 from zonal.rounds.events import (
@@ -38,6 +37,10 @@ from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import TOTAL_TOLERANCE, State
 from zonal.spaces import Region
 
+NO_NODE = (
+    "StoOO learns about a region only from measurements of that region, and this one is not a node, "
+    "or was measured with another feedback"
+)
 GIVE_UPS = 3  # in a row, after which a region is never asked for again
 
 
@@ -45,24 +48,24 @@ def begin(settings: Settings) -> State:
     """Return the state of a new study."""
     problem = Problem(settings)
     prices, cheapest, time = problem.prices, 1.0, 1.0
-    looks = problem.looks(cheapest)
     if prices is not None:
         cheapest = prices.cheapest()
-        time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
+        time = prices.usual(settings.budget, cheapest, problem.policy.thrifty)
+    looks = problem.looks(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
-    if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
-        fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-        raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
+    one = abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) <= TOTAL_TOLERANCE
+    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
+    need(one, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
-    if problem.unknowns.noise and not (problem.empirical or problem.falls):
+    if problem.unknowns.noise and not problem.falls:
         noise = (problem.learner.begin().model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
     began = Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,
-        opening=problem.opening(h_max, looks) if prices is None else _opening(problem, h_max, cheapest, time),
+        opening=_opening(problem, h_max, cheapest, time),
         noise=noise,
         forbidden=problem.is_forbidden(root),
         cheapest=cheapest,
@@ -80,9 +83,10 @@ def begin(settings: Settings) -> State:
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
-    """Return the depth of the opening sweep where looks have a cost: at most 2/5 of it, travel included."""
+    """Return the depth of the opening sweep: it costs at most 2/5 of the budget, travel included."""
     prices, budget = problem.prices, problem.settings.budget
-    assert prices is not None
+    if prices is None:
+        return problem.opening(h_max, problem.looks(cheapest))
     each = prices.usual_price(cheapest, time)
     level = problem.opening(h_max, problem.looks(each))
     while level > 1 and prices.travels:
@@ -108,8 +112,7 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
     for slope in beside:
         _agreeing(state, slope.region, slope)
         draft.write(slope)
-    last = draft.told == state.budget if state.problem.prices is None else _is_last(draft)
-    _learn(draft, state.ledger.total, last)
+    _learn(draft, state.ledger.total, telling=True)
     if draft.table.first_child[row] < 0 and has_scale(draft):
         judged = draft.tree
         judged.std_before = state.tree.std
@@ -143,14 +146,8 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
     problem, draft = state.problem, state.fork()
     for fact in facts:
         region, sem = fact.region, fact.sem
-        plain = fact.minus is None and fact.feedback == problem.feedback
-        if problem.empirical and not (plain and state.find(region) is not None):
-            raise InvalidInput(
-                "StoOO learns about a region only from measurements of that region, and this one is not a node, "
-                "or was measured with another feedback",
-                region.name,
-                "Use a policy with a Gaussian belief, such as GPOO.",
-            )
+        able = not problem.empirical or (state.is_usual(region, fact.minus) and state.find(region) is not None)
+        need(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
             unit = 1.0 if problem.falls else state.table.unit
             fact = fact._replace(noise=problem.noise_of(region) * state.scale * unit)
@@ -189,8 +186,8 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     return draft.close()
 
 
-def allow(state: State, region: Region) -> State | None:
-    """Take back the give-ups of a region and of all within it; None if there are none."""
+def given_up(state: State, region: Region) -> set[int]:
+    """Return the trials given up in a region and in all within it, as far as they still count."""
     name = region.name
 
     def inside(row: int) -> bool:
@@ -199,7 +196,7 @@ def allow(state: State, region: Region) -> State | None:
         return region.holds(own) or any(other.name == name for other in (own, *above))
 
     trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
-    return forgive(state, [number for row, number in (*trials, *state.barred.items()) if inside(row)])
+    return {number for row, number in (*trials, *state.barred.items()) if inside(row)}
 
 
 def forgive(state: State, numbers: Iterable[int]) -> State | None:
@@ -234,9 +231,8 @@ def edit(state: State, why: str) -> State:
     rules(draft)
     problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
-    if np.isnan([draft.tree.mean, draft.tree.std]).any():
-        fix = "Change fewer of the settings."
-        raise InvalidInput("with these settings the posterior cannot be computed", why, fix)
+    known = not np.isnan([draft.tree.mean, draft.tree.std]).any()
+    need(known, "with these settings the posterior cannot be computed", why, "Change fewer of the settings.")
     return draft
 
 
@@ -250,8 +246,8 @@ def take_up(state: State, number: int, by: str) -> State:
     return state.apply((Taken(number, by),))
 
 
-def _learn(draft: State, before: int, last: bool = False) -> None:
-    """Learn the models if it is time, always after the `last` reward; also record doubts about the given model.
+def _learn(draft: State, before: int, telling: bool = False) -> None:
+    """Learn the models if it is time, always after the last trial told; also record doubts about the given model.
 
     `before` is the number of rewards at the start of this call.
     """
@@ -259,7 +255,7 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
     if draft.problem.empirical:
         return
     doubt = _doubt(draft) if known.checks(before, total) else ""
-    if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
+    if learner.learns and (total >= known.due or (telling and _is_last(draft) and learner.stale(known, total))):
         draft.write(Fitted(_fit(draft)))
     if doubt:
         draft.write(Doubted(doubt))
@@ -281,6 +277,5 @@ def _doubt(draft: State) -> str:
     if learner.learns:
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, draft.tracked, given)
-    assert isinstance(draft.belief, Mixture)
-    only = draft.belief.only
-    return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))
+    (only,) = draft.belief.members
+    return learner.check(only.residuals(), *draft.ledger.scatter(None))

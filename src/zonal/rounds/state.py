@@ -24,7 +24,7 @@ from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.policies.rules import scattered
+from zonal.policies.rules import Terms, scattered
 from zonal.rounds import plausible
 from zonal.rounds.events import (
     Asked,
@@ -244,24 +244,25 @@ class State:
             self.table = Tree(self.table, self.tallies, self.pending)
         return self.table
 
-    def seen(self) -> Tree:
-        """Return the nodes as a policy should see them: trials under way make std smaller."""
-        if not self.pending:
-            return self.tree
-        overlay = self.overlay()
-        assert overlay is not None
-        return self.table.believed(*overlay.columns, self.in_order, self.tallies, self.pending)
+    def seen(self, terms: Terms | None = None) -> Tree:
+        """Return the nodes as a policy should see them: trials under way make std smaller, and looks may cost."""
+        if self.pending:
+            tree = self.table.believed(*self.overlay().columns, self.in_order, self.tallies, self.pending)
+        else:
+            tree = self.tree
+        if terms is not None:
+            tree = Tree(tree)
+            tree.terms = terms
+        return tree
 
-    def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
-        """Return the belief including the trials under way; None if there are none."""
-        if not self.pending:
-            return None
+    def overlay(self) -> MixtureOverlay | EmpiricalBelief:
+        """Return the belief including the trials under way."""
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
             weight = asked.time / self.began.time
             noise = self.table.relative.item(asked.row)
-            variance, weight = self.problem.variance(noise, None, weight), self.problem.weight(noise, weight)
+            variance, weight = self.problem.weighed(noise, None, weight)
             self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
@@ -286,13 +287,16 @@ class State:
 
     def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
         """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
-        plain = minus is None and region.feedback == self.problem.feedback
-        row = self.find(region) if plain else None
+        row = self.find(region) if self.is_usual(region, minus) else None
         return self.outside.get(self.name_of(region, minus)) if row is None else int(self.table.slot[row])
+
+    def is_usual(self, region: Region, minus: Region | None) -> bool:
+        """Tell whether a region is measured as those of trials are: by the study's feedback, and alone."""
+        return minus is None and bool(region.feedback == self.problem.feedback)
 
     def name_of(self, region: Region, minus: Region | None) -> Hashable:
         """Return what identifies a region as it is measured, less another."""
-        if minus is None and region.feedback == self.problem.feedback:
+        if self.is_usual(region, minus):
             return region.key
         return region.key, region.feedback, minus and minus.key
 
