@@ -15,7 +15,7 @@ from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, TrialError, text, whole_number
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
-from zonal.rounds.events import Asked, Corrected, Measured, Mended, Observed, Retracted
+from zonal.rounds.events import Asked, Corrected, Measured, Mended, Observed, Retracted, Taken
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import RegionLike, checked_feedback
 from zonal.rounds.trials import Observation, Trial
@@ -307,7 +307,7 @@ def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | N
         state = study._state
         found = next(filter(wanted, state.pending.values()), None)
         if found is not None:
-            study._commit(decisions.take_up(state, found.number, name))
+            study._commit(state.apply((Taken(found.number, name),)))
     return None if found is None else trial_of(state, found)
 
 

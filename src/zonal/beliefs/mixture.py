@@ -162,11 +162,6 @@ class Mixture:
         return np.asarray(weights / weights.sum())
 
     @property
-    def only(self) -> Member | None:
-        """The belief under the only model, None if there are several."""
-        return self.members[0] if len(self.members) == 1 else None
-
-    @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean, relative to `zero`, and variance of all tracked footprints."""
         own = self.members[0]

@@ -15,22 +15,8 @@ import numpy as np
 
 from zonal.beliefs.lattice import Fit
 from zonal.errors import need
-from zonal.rounds import checks, replies
+from zonal.rounds import checks, events, replies
 from zonal.rounds.binding import has_scale, rules
-from zonal.rounds.events import (
-    Allowed,
-    Began,
-    Corrected,
-    Doubted,
-    Edited,
-    Ended,
-    Extended,
-    Fitted,
-    Measured,
-    Observed,
-    Retracted,
-    Taken,
-)
 from zonal.rounds.growing import open_nodes, open_to_allowed, prepare
 from zonal.rounds.prices import OPENING_SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings
@@ -59,8 +45,8 @@ def begin(settings: Settings) -> State:
     need(one, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
     if problem.unknowns.noise and not problem.falls:
-        noise = (problem.learner.begin().model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
-    began = Began(
+        noise = (problem.learner.begin().fit.model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
+    began = events.Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
         policy=repr(problem.policy),
@@ -100,7 +86,7 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     return level
 
 
-def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State:
+def tell(state: State, fact: events.Measured, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
     draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
@@ -134,14 +120,14 @@ def _consistent(state: State, slot: int, value: float, sem: float | None, noise:
     checks.consistent(state, slot, value, sem, noise)
 
 
-def _agreeing(state: State, region: Region, fact: Measured | Observed) -> None:
+def _agreeing(state: State, region: Region, fact: events.Measured | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
-        _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, Observed) else 0.0)
+        _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, events.Observed) else 0.0)
 
 
-def observe(state: State, facts: Sequence[Observed]) -> State:
+def observe(state: State, facts: Sequence[events.Observed]) -> State:
     """Record measurements of any regions, made outside the study; their noise is determined here."""
     problem, draft = state.problem, state.fork()
     for fact in facts:
@@ -159,11 +145,11 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
     return draft.close()
 
 
-def correct(state: State, facts: Sequence[Corrected | Retracted]) -> State:
+def correct(state: State, facts: Sequence[events.Mended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.fork()
     for fact in facts:
-        if isinstance(fact, Corrected):
+        if isinstance(fact, events.Corrected):
             state.belief  # noqa: B018  # computed, so that a contradiction is noticed
             checks.corrected(state, fact)
         draft.write(fact)
@@ -182,7 +168,7 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
+    draft.write(events.Ended(number, "given up" if given_up else "withdrawn", barred))
     return draft.close()
 
 
@@ -203,7 +189,7 @@ def forgive(state: State, numbers: Iterable[int]) -> State | None:
     """Take back the give-ups of trials, as far as they still count; None if none does."""
     counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
     wanted = tuple(sorted(counting.intersection(numbers)))
-    return state.apply((Allowed(wanted),)) if wanted else None
+    return state.apply((events.Allowed(wanted),)) if wanted else None
 
 
 def refit(state: State, anew: bool = True) -> State | None:
@@ -217,14 +203,14 @@ def refit(state: State, anew: bool = True) -> State | None:
     fit = _fit(draft, anew)
     if not stale and fit == known.fit:
         return None
-    draft.write(Fitted(fit, anew))
+    draft.write(events.Fitted(fit, anew))
     return draft.close()
 
 
 def edit(state: State, why: str) -> State:
     """Record that the history was edited by hand, and learn the models from what it says now."""
     draft, problem = state.fork(), state.problem
-    draft.write(Edited(why))
+    draft.write(events.Edited(why))
     _learn_anew(draft)
     draft.close()
     # Raise now, not at the next call, if the settings do not fit the space or the model.
@@ -234,16 +220,6 @@ def edit(state: State, why: str) -> State:
     known = not np.isnan([draft.tree.mean, draft.tree.std]).any()
     need(known, "with these settings the posterior cannot be computed", why, "Change fewer of the settings.")
     return draft
-
-
-def extend(state: State, n: float) -> State:
-    """Raise the budget."""
-    return state.apply((Extended(n),))
-
-
-def take_up(state: State, number: int, by: str) -> State:
-    """Have another process, or the same one again, measure a trial whose worker has ended."""
-    return state.apply((Taken(number, by),))
 
 
 def _learn(draft: State, before: int, telling: bool = False) -> None:
@@ -256,15 +232,15 @@ def _learn(draft: State, before: int, telling: bool = False) -> None:
         return
     doubt = _doubt(draft) if known.checks(before, total) else ""
     if learner.learns and (total >= known.due or (telling and _is_last(draft) and learner.stale(known, total))):
-        draft.write(Fitted(_fit(draft)))
+        draft.write(events.Fitted(_fit(draft)))
     if doubt:
-        draft.write(Doubted(doubt))
+        draft.write(events.Doubted(doubt))
 
 
 def _learn_anew(draft: State) -> None:
     """Learn the models from scratch, if anything is learned: the last fit used other values."""
     if draft.problem.learner.learns and draft.ledger.total:
-        draft.write(Fitted(_fit(draft, anew=True), anew=True))
+        draft.write(events.Fitted(_fit(draft, anew=True), anew=True))
 
 
 def _fit(draft: State, anew: bool = False) -> Fit:

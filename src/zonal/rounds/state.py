@@ -23,17 +23,10 @@ from zonal.beliefs.ledger import UNMEASURED, Ledger, Tally
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
-from zonal.errors import InvalidInput, NumericalWarning
+from zonal.errors import InvalidInput
 from zonal.policies.rules import Terms, scattered
 from zonal.rounds import plausible
-from zonal.rounds.events import (
-    Asked,
-    Began,
-    Event,
-    Fact,
-    Measured,
-    Observed,
-)
+from zonal.rounds.events import Asked, Began, Event, Fact, Measured, Observed
 from zonal.rounds.log import Log
 from zonal.rounds.prices import left, paid
 from zonal.rounds.settings import Problem
@@ -94,7 +87,7 @@ class State:
         # Trials told as differences: the slot of the difference, and the region subtracted.
         self.differences: dict[int, tuple[int, Region]] = {}
         self.paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
-        self.places: dict[str, int] = {}  # the last row of each worker, and of any (""), where travel has a cost
+        self.places: dict[str, int] = {}  # the last row of each worker, and of any ("")
         self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
         self.barred: dict[int, int] = {}  # rows that cannot be measured, and the trial that was given up there
         self.failures: dict[int, tuple[int, ...]] = {}  # trials given up in a row, by row of the table
@@ -227,11 +220,6 @@ class State:
         """Have the belief built from scratch, from all rewards at once, when it is next read."""
         self.worked_out, self._base, self._waiting = None, (self.tracked, self.ledger), ()
         self._shown, self._overlay = False, None
-
-    @property
-    def complaints(self) -> tuple[NumericalWarning, ...]:
-        """Warnings of the belief, as far as it was computed."""
-        return () if self.worked_out is None else self.worked_out.complaints
 
     @property
     def tree(self) -> Tree:

@@ -45,24 +45,18 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.settings.max_looks is not None:
         _look(state, asked.row)
-    _go(state, asked)
+    state.places = {**state.places, asked.by: asked.row, "": asked.row}
     if asked.draw == state.draws:
         state.draws += 1
     else:
         state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
 
 
-def _go(state: State, asked: events.Asked) -> None:
-    """Record where a worker is, where that matters."""
-    if state.problem.settings.travel is not None:
-        state.places = {**state.places, asked.by: asked.row, "": asked.row}
-
-
 def _take(state: State, fact: events.Taken) -> None:
     """Record who measures a trial from now on."""
     asked = state.pending[fact.number]._replace(by=fact.by)
     state.pending = {**state.pending, fact.number: asked}
-    _go(state, asked)
+    state.places = {**state.places, fact.by: asked.row, "": asked.row}
 
 
 def _measure(state: State, fact: events.Measured) -> None:
