@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zonal import looking
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, TrialError, text, whole_number
+from zonal.errors import InvalidInput, TrialError, need, text, whole_number
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
 from zonal.rounds.events import Asked, Corrected, Measured, Mended, Observed, Retracted, Taken
@@ -50,12 +50,17 @@ def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = N
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
     key, by = key and text(key, "key"), me() if by is None else text(by, "by")
     with study._writing():
-        batch = [asked for asked in study._state.asked if asked.key == key] if key else []
-        if batch and len(batch) != number:
-            raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
+        batch = _repeated(study, n, key) if key else []
         batch = batch or _decided(study, number, key, by)
         trials = [trial_of(study._state, asked) for asked in batch]
     return trials[0] if n is None else trials
+
+
+def _repeated(study: Study, n: int | None, key: str) -> list[Asked]:
+    """Return the trials that were asked for with this key; raise if that was another number of them."""
+    batch = [asked for asked in study._state.asked if asked.key == key]
+    need(len(batch) in (0, n or 1), f"{len(batch)} trials were asked for with this key", n, "Use another key.")
+    return batch
 
 
 def _decided(study: Study, number: int, key: str, by: str) -> list[Asked]:

@@ -21,7 +21,6 @@ from zonal.errors import need, positive_number, standard_deviation, whole_number
 from zonal.policies.above import Above
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import binding, checks, choosing
-from zonal.rounds.state import State
 from zonal.rounds.trials import Result
 from zonal.rounds.whose import run_of_mine
 from zonal.spaces import Region, with_feedback
@@ -108,9 +107,8 @@ def optimize(
     reached = why == ENOUGH
     if reached:
         study._refit(anew=False)
-    found, unlucky = study.recommend(), "" if study.stands_out() else "; no region stands out"
-    if reached:
-        why = f"{_reached(study, found.gap)}, within the tolerance of {tolerance:g}"
+        why = f"{_reached(study)}, within the tolerance of {tolerance:g}"
+    found, spent = study.recommend(), part.paid_out or not study._looks_left
     ended = f"{why};" if why else f"{part.spent}:"
     return Result(
         region=found.region,
@@ -120,9 +118,8 @@ def optimize(
         gap=found.gap,
         probability_best=found.probability_best,
         nfev=study.told,
-        success=reached
-        or (not why and (n is not None or (not study.pending and (part.paid_out or not study._looks_left)))),
-        message=f"{ended} {looking.progress(study, 'made', 'measurement')}{unlucky}{_smallest_note(study._state)}",
+        success=reached or (not why and (n is not None or (spent and not study.pending))),
+        message=f"{ended} {looking.progress(study, 'made', 'measurement')}{_notes(study)}",
         study=study,
     )
 
@@ -176,10 +173,12 @@ def refine(
     return replace(found, mean=study._sign * (zero + found.mean))
 
 
-def _reached(study: Study, gap: float) -> str:
+def _reached(study: Study) -> str:
     """Return how good the answer is, as far as a tolerance is about it."""
     wrong = study.misclassified
-    return f"the gap is {gap:.3g}" if wrong is None else f"{wrong:.3g} is expected to be misclassified"
+    if wrong is None:
+        return f"the gap is {study.recommend().gap:.3g}"
+    return f"{wrong:.3g} is expected to be misclassified"
 
 
 def _twice(study: Study, tolerance: float) -> Callable[[], bool]:
@@ -203,14 +202,15 @@ def _is_enough(study: Study, tolerance: float) -> bool:
     return (study.recommend().gap if wrong is None else wrong) <= tolerance
 
 
-def _smallest_note(state: State) -> str:
-    """Return a note on the smallest size that the policy chose, if the space has none."""
-    problem, space = state.problem, state.problem.space
-    if not isinstance(problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
-        return ""
+def _notes(study: Study) -> str:
+    """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
+    notes = "" if study.stands_out() else "; no region stands out"
+    state, space = study._state, study.space
+    if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
+        return notes
     parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
-    shown = " or ".join(str(number) for number in sorted(parts))
-    return f"; the space has no smallest region, so each axis was divided into {shown} parts"
+    shown = " or ".join(map(str, sorted(parts)))
+    return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
 
 
 def _spread(study: Study, region: Region) -> NDArray[np.float64]:

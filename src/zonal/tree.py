@@ -170,18 +170,11 @@ class Tree:
         forbidden: Flags | bool,
         noise: Floats | float,
     ) -> Tree:
-        """Return the table with the children of some leaves: adjacent rows for each, in order.
+        """Return the table with the children of some leaves: adjacent rows for each, as many as in `families`.
 
-        Parameters
-        ----------
-        rows, families : sequence of int
-            The leaves, and how many children each has.
-        expanded, inner : bool
-            Whether the leaves count as expanded, and may still be measured, from now on.
-        slot : int
-            Of the first child; the others follow.
-        index, smallest, forbidden, noise : array
-            Columns of the children, noise in units of `unit`; a single value holds for all.
+        From now on the leaves may count as `expanded`, and may still be measured if `inner`. The slots of the
+        children follow each other from `slot` on; the rest are columns of theirs, where a single value holds for
+        all, noise in units of `unit`.
         """
         size = self.depth.size
         total = size + index.size

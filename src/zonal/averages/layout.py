@@ -49,19 +49,8 @@ class Intervals:
     by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
     with a lag too long for the list, and intervals not on such a grid, which are of kind 0.
 
-    Parameters
-    ----------
-    side : float
-        The width of the whole axis.
-    ranks : list of int, optional
-        By view, a rank that depends on the feedback and not on when it was first used; one view by default.
-    half : float, optional
-        The unit of places, if it is not the half width of each interval.
-
-    Attributes
-    ----------
-    cases : int
-        The number of cases.
+    `side` is the width of the whole axis, and `half` the unit of places if it is not the half width of each
+    interval. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
     """
 
     rows = 6
@@ -74,7 +63,7 @@ class Intervals:
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
         # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section.
         self._list = np.full((4, 1 << 8), np.nan)
-        self.cases = 1
+        self.cases = 1  # their number
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
         """Return the keys of intervals, shape (6, n); new widths are entered if `enter`, else of kind 0."""

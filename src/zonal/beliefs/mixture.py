@@ -125,19 +125,9 @@ class Mixture:
     def observing(
         self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
     ) -> Mixture:
-        """Return the mixture with one more reward.
+        """Return the mixture with one more reward; `ledger` holds all rewards including this one.
 
-        Parameters
-        ----------
-        slot : int
-            The footprint's.
-        reward : float
-        variance : float or None
-            Of its noise; None if each model has its own.
-        ledger : Ledger
-            All rewards, this one included.
-        weight : float
-            Of this reward: its time, in units of the usual time.
+        `variance` is that of its noise, None if each model has its own; `weight` is its time, in usual times.
         """
         if not self.members[1:]:
             return Mixture([self.members[0].after(slot, reward, variance, ledger, weight)], self.zero)

@@ -100,13 +100,18 @@ def tell(state: State, fact: events.Measured, beside: Sequence[events.Observed] 
         draft.write(slope)
     _learn(draft, state.ledger.total, telling=True)
     if draft.table.first_child[row] < 0 and has_scale(draft):
-        judged = draft.tree
-        judged.std_before = state.tree.std
-        if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
-            open_nodes(draft, [row], expanded=True)
+        _expand(draft, state, row)
     if state.problem.policy.inner:
         prepare(draft)
     return draft.close()
+
+
+def _expand(draft: State, before: State, row: int) -> None:
+    """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
+    judged = draft.tree
+    judged.std_before = before.tree.std
+    if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
+        open_nodes(draft, [row], expanded=True)
 
 
 def _is_last(state: State) -> bool:

@@ -105,18 +105,14 @@ def _observe(state: State, fact: events.Observed) -> None:
     state.observed = state.observed.plus((slot, fact))
 
 
-def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
+def _recount(state: State, fact: events.Mended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     slot, of = state.origin(fact.observed, fact.number)[0], state.problem
     rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
     lines = [(reward, *of.weighed(noise, sem, time)) for _, reward, noise, sem, time in rewards]
     state.ledger = state.ledger.having(slot, lines)
-    if not fact.observed and fact.number not in state.differences:
-        row = state.asked[fact.number].row
-        own = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
-        state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
-    if isinstance(fact, events.Retracted) and not fact.observed:
-        _untell(state, fact.number)
+    if not fact.observed:
+        _retell(state, fact, [(reward, sem, time) for seen, reward, _, sem, time in rewards if not seen])
     state.rebase()
     state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
     if of.learner.learns and not state.ledger.total:
@@ -142,9 +138,17 @@ def _rewards_of(
     return found
 
 
-def _untell(state: State, number: int) -> None:
+def _retell(state: State, fact: events.Mended, rewards: list[tuple[float, float | None, float]]) -> None:
+    """Count these rewards at the node of a trial that was corrected or retracted."""
+    row = state.asked[fact.number].row
+    if fact.number not in state.differences:
+        state.tallies = {**state.tallies, row: state.tally(row).retold(rewards)}
+    if isinstance(fact, events.Retracted):
+        _untell(state, fact.number, row)
+
+
+def _untell(state: State, number: int, row: int) -> None:
     """Count a trial as not told."""
-    row = state.asked[number].row
     state.told -= 1
     if number in state.paid:
         state.paid = _without(state.paid, number)
