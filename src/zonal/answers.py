@@ -189,8 +189,8 @@ def probability(
 
     Regions are given, and answered, as for `predict`; the threshold, one of the two, is in value units.
     """
-    problem, either = "a probability is of being above or below a threshold", (above is None) != (below is None)
-    need(either, problem, (above, below), "Pass one of the two.")
+    problem = "a probability is of being above or below a threshold"
+    need((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(below if above is None else above, side)
     listed, one = _listed(study, regions)

@@ -59,7 +59,8 @@ def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = N
 def _repeated(study: Study, n: int | None, key: str) -> list[Asked]:
     """Return the trials that were asked for with this key; raise if that was another number of them."""
     batch = [asked for asked in study._state.asked if asked.key == key]
-    need(len(batch) in (0, n or 1), f"{len(batch)} trials were asked for with this key", n, "Use another key.")
+    problem = f"{len(batch)} trials were asked for with this key"
+    need(len(batch) in (0, n or 1), problem, n, "Use another key.")
     return batch
 
 

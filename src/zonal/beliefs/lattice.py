@@ -195,8 +195,9 @@ class Explorer:
         """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
         family, steps = cell
         d = len(steps)
-        moves = np.unique(np.concatenate((np.ones((1, d), dtype=int), np.eye(d, dtype=int))), axis=0)
-        cells = [(family, tuple(near)) for near in (*(steps + moves).tolist(), *(steps - moves).tolist())]
+        moves = np.concatenate((np.ones((1, d), dtype=int), np.eye(d, dtype=int)))
+        near = np.concatenate((steps + moves, steps - moves))
+        cells = [(family, tuple(own)) for own in near.tolist()]
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
     def summit(self, cells: Iterable[Cell]) -> list[Cell]:

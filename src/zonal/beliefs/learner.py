@@ -102,7 +102,8 @@ class Learner:
 
         `noise` is what was given, if it is one number.
         """
-        given_kernel, spec, held, forget = self.unknowns.given is not None, self.unknowns.kernel, noise, noise
+        given_kernel = self.unknowns.given is not None
+        spec, held, forget = self.unknowns.kernel, noise, noise
         if given_kernel:
             spec, held, forget = None, known.fit.model.noise, None
         if self.unknowns.noise != given_kernel or held is None:

@@ -200,8 +200,8 @@ class Ledger(NamedTuple):
         `odd` has the total weights of footprints that are not averages.
         """
         slots, learned = np.array([*zip(*self.lines, strict=True)], dtype=np.intp).reshape(2, -1)
-        columns = np.array([*zip(*self.lines.values(), strict=True)], dtype=float).reshape(len(NO_REWARDS), -1)
-        number, mean, scatter, variance, weight = columns
+        columns = np.array([*zip(*self.lines.values(), strict=True)], dtype=float)
+        number, mean, scatter, variance, weight = columns.reshape(5, -1)
         unknown = (learned > 0) | (forget is not None)
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
         return Data(

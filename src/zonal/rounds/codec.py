@@ -246,7 +246,8 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)
     for name, value in given.items():
-        need(_fits(value, used[name]), f"this study was made with another {name}", value, "Pass the original one.")
+        problem = f"this study was made with another {name}"
+        need(_fits(value, used[name]), problem, value, "Pass the original one.")
     return Opened(settings, missing, known)
 
 

@@ -40,7 +40,8 @@ def begin(settings: Settings) -> State:
     looks = problem.looks(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
-    one = abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) <= TOTAL_TOLERANCE
+    (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
+    one = abs(total - 1) <= TOTAL_TOLERANCE
     fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
     need(one, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)

@@ -116,8 +116,9 @@ def _asked(state: State, fact: events.Asked) -> None:
     checks.within_budget(state)
     row, table = fact.row, state.table
     found = row < table.size and (int(table.depth[row]), int(table.index[row])) == fact.node
-    following = state.asked.size, state.looks_at(row) + 1
-    if not found or (fact.number, fact.replicate) != following or fact.draw not in (state.draws, *state.freed):
+    following = (fact.number, fact.replicate) == (state.asked.size, state.looks_at(row) + 1)
+    drawn = fact.draw in (state.draws, *state.freed)
+    if not (found and following and drawn):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices

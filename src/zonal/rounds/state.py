@@ -235,7 +235,8 @@ class State:
     def seen(self, terms: Terms | None = None) -> Tree:
         """Return the nodes as a policy should see them: trials under way make std smaller, and looks may cost."""
         if self.pending:
-            tree = self.table.believed(*self.overlay().columns, self.in_order, self.tallies, self.pending)
+            columns = self.overlay().columns
+            tree = self.table.believed(*columns, self.in_order, self.tallies, self.pending)
         else:
             tree = self.tree
         if terms is not None:

@@ -52,8 +52,9 @@ def is_gone(who: str) -> bool:
         return False  # processes on other hosts cannot be checked
     if f"{host}:{pid}:{started}" == me():
         return bool(run) and who not in _running
-    # On Windows, os.kill would end the process.
-    return os.name != "nt" and (_is_free(int(pid)) or (bool(started) and _started(int(pid)) != started))
+    if os.name == "nt":
+        return False  # there, os.kill would end the process
+    return _is_free(int(pid)) or (bool(started) and _started(int(pid)) != started)
 
 
 def _is_free(pid: int) -> bool:

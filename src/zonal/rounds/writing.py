@@ -112,7 +112,8 @@ def _recount(state: State, fact: events.Mended) -> None:
     lines = [(reward, *of.weighed(noise, sem, time)) for _, reward, noise, sem, time in rewards]
     state.ledger = state.ledger.having(slot, lines)
     if not fact.observed:
-        _retell(state, fact, [(reward, sem, time) for seen, reward, _, sem, time in rewards if not seen])
+        told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
+        _retell(state, fact, told)
     state.rebase()
     state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
     if of.learner.learns and not state.ledger.total:
