@@ -76,9 +76,10 @@ def recommend(
         else:
             sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
     tree, found = tree_of(state), []
-    for row, node, standing in zip(rows, state.tree.nodes(np.array(rows)), sure, strict=True):
+    for row, standing in zip(rows, sure, strict=True):
+        where = state.region(row), state.tree.node(row)
         mean, std = float(tree.mean[row]), float(tree.std[row])
-        found.append(Recommendation(state.region(row), node, mean, std, *standing, unit=study.value_unit))
+        found.append(Recommendation(*where, mean, std, *standing, unit=study.value_unit))
     return found[0] if k is None else found
 
 

@@ -248,6 +248,10 @@ class Tree:
         """Return the row of smallest depth, then smallest index, among `rows`."""
         return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
 
+    def node(self, row: int) -> tuple[int, int]:
+        """Return depth and index of a node."""
+        return int(self.depth[row]), int(self.index[row])
+
     def nodes(self, rows: NDArray[np.intp]) -> list[tuple[int, int]]:
         """Return depth and index of some nodes."""
         return list(zip(self.depth[rows].tolist(), self.index[rows].tolist(), strict=True))

@@ -39,10 +39,8 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
             checks.payable(draft, cost, draft.region(row))
-    table = draft.table
-    node = int(table.depth[row]), int(table.index[row])
     look = draft.looks_at(row) + 1
-    draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
+    draft.write(Asked(state.asked.size, row, draft.table.node(row), look, draw, by, key, time, cost))
     return draft.close()
 
 
@@ -68,7 +66,7 @@ def as_tour(state: State, after: State, by: str) -> State:
 def _place(state: State, by: str) -> Node | None:
     """Return where this worker was last, or else any worker; None if there was none."""
     row = state.places.get(by, state.places.get("", -1))
-    return None if row < 0 else state.table.nodes(np.array([row]))[0]
+    return None if row < 0 else state.table.node(row)
 
 
 def _terms(draft: State, prices: Prices, by: str, free: bool) -> Terms:

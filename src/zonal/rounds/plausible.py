@@ -115,7 +115,7 @@ def _asked(state: State, fact: events.Asked) -> None:
     """Raise if a trial is not the next one, or its node is not in the tree, or it cannot be paid."""
     checks.within_budget(state)
     row, table = fact.row, state.table
-    found = row < table.size and (int(table.depth[row]), int(table.index[row])) == fact.node
+    found = row < table.size and table.node(row) == fact.node
     following = (fact.number, fact.replicate) == (state.asked.size, state.looks_at(row) + 1)
     drawn = fact.draw in (state.draws, *state.freed)
     if not (found and following and drawn):
@@ -207,8 +207,7 @@ def _split(state: State, fact: events.Split) -> None:
     for row in rows:
         _node(state, row)
         _need(state.may_split(row), "this node may not be split", row)
-        depth, index = int(state.table.depth[row]), int(state.table.index[row])
-        children += len(state.problem.space.children(depth, index, state.cells[row])[0])
+        children += len(state.problem.space.children(*state.table.node(row), state.cells[row])[0])
     complete = {len(noise), len(forbidden)} <= {0, children}
     _need(complete, "noise and forbidden need one entry per child", (noise, forbidden))
     said = noise or not state.problem.noise_by_region
