@@ -56,7 +56,8 @@ def as_tour(state: State, after: State, by: str) -> State:
     order, _ = prices.tour(_place(state, by), [own.node for own in asked])
     for at in order:
         own, number = asked[at], draft.asked.size
-        cost = float(_terms(draft, prices, by, free=True).costs(np.array([own.row]), own.time)[0])
+        terms = _terms(draft, prices, by, free=True)
+        cost = float(terms.costs(np.array([own.row]), own.time)[0])
         look = draft.looks_at(own.row) + 1
         draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
         draft = draft.close().fork()

@@ -199,7 +199,8 @@ def _own(name: str, value: Any) -> Any:
 
 def _marked(name: str, value: Any, strange: Mapping[str, type]) -> dict[str, Any]:
     """Return the mark of a user's own setting, with its value where its `strange` classes can be stored."""
-    mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", type(value).__qualname__)}
+    shown = getattr(value, "__qualname__", type(value).__qualname__)
+    mark = {"$": "own", "name": name, "shown": shown}
     if name == "policy":
         mark |= {trait: bool(getattr(value, trait)) for trait in ("empirical", "whole", "inner")}
     with suppress(NotStorable, ZonalError, *SENSELESS):  # a user's class may not be made from its fields

@@ -46,7 +46,8 @@ def begin(settings: Settings) -> State:
     need(one, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
     if problem.unknowns.noise and not problem.falls:
-        noise = (problem.learner.begin().fit.model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
+        guess = problem.learner.begin().fit.model.noise or 0.0
+        noise = guess * math.sqrt(time)  # learned for the usual time
     began = events.Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
@@ -130,7 +131,8 @@ def _agreeing(state: State, region: Region, fact: events.Measured | events.Obser
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
-        _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, events.Observed) else 0.0)
+        noise = fact.noise if isinstance(fact, events.Observed) else 0.0
+        _consistent(state, slot, fact.value, fact.sem, noise)
 
 
 def observe(state: State, facts: Sequence[events.Observed]) -> State:

@@ -30,7 +30,8 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
-    need(np.iterable(times) and not isinstance(times, str | bytes), f"{name} must be a list", times, fix)
+    listable = np.iterable(times) and not isinstance(times, str | bytes)
+    need(listable, f"{name} must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
     need(len(set(listed)) == len(listed), f"{name} must differ from each other", times, fix)
     return listed
