@@ -15,8 +15,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.beliefs.empirical import EmpiricalBelief
-from zonal.beliefs.mixture import Mixture
-from zonal.errors import InvalidInput, finite_number, whole_number
+from zonal.errors import InvalidInput, finite_number, need, whole_number
 from zonal.errors import probability as checked_probability
 from zonal.looking import LikelyRegions, likely_table
 from zonal.policies.rules import candidates
@@ -78,10 +77,9 @@ def recommend(
             sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
     tree, found = tree_of(state), []
     for row, standing in zip(rows, sure, strict=True):
-        region = state.region(row)
-        assert region.node is not None
+        where = state.region(row), state.tree.node(row)
         mean, std = float(tree.mean[row]), float(tree.std[row])
-        found.append(Recommendation(region, region.node, mean, std, *standing, unit=study.value_unit))
+        found.append(Recommendation(*where, mean, std, *standing, unit=study.value_unit))
     return found[0] if k is None else found
 
 
@@ -97,7 +95,7 @@ def outlook(study: Reading, n: int) -> Outlook:
         first = future = study._state
         for _ in range(number):
             future = choosing.ask(future, "", free=True)
-        asked = [future.asked[at] for at in range(first.asked.size, future.asked.size)]
+        asked = future.asked.since(first.asked.size)
         ratio = np.array([own.time for own in asked]) / future.began.time
         known, row = views(future, pending=False), binding.recommend(future)
         return certainty.outlook(future.tree, known, row, [own.row for own in asked], ratio)
@@ -126,14 +124,13 @@ def below(study: Reading, threshold: float | None = None, probability: float | N
 
 
 def _beyond(study: Reading, side: Side, threshold: float | None, probability: float | None) -> LikelyRegions:
-    usual = HELD if threshold is None else SURE
-    wanted = checked_probability(usual if probability is None else probability, "probability")
     with study._lock:
         state = study._state
-        if threshold is not None:
-            limit = finite_number(threshold, "threshold")
+        if threshold is None:
+            usual, (side, limit) = HELD, _looked_for(study, side)
         else:
-            side, limit = _looked_for(study, side)
+            usual, limit = SURE, finite_number(threshold, "threshold")
+        wanted = checked_probability(usual if probability is None else probability, "probability")
         rows = candidates(state.tree)
         models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
         chance = _chance(state, side, limit, models)
@@ -193,9 +190,8 @@ def probability(
 
     Regions are given, and answered, as for `predict`; the threshold, one of the two, is in value units.
     """
-    if (above is None) == (below is None):
-        given = above, below
-        raise InvalidInput("a probability is of being above or below a threshold", given, "Pass one of the two.")
+    problem = "a probability is of being above or below a threshold"
+    need((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(below if above is None else above, side)
     listed, one = _listed(study, regions)
@@ -203,8 +199,6 @@ def probability(
         return np.zeros(0)
     with study._lock:
         state = study._state
-        if not isinstance(state.belief, Mixture):
-            raise InvalidInput("the empirical belief has no probabilities", "StoOO", "Use another policy.")
         parts = state.belief.under_models(state.problem.feedback.footprints(listed))
     models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
     chance = _chance(state, side, limit, models)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zonal import looking
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, TrialError, text, whole_number
+from zonal.errors import InvalidInput, TrialError, need, text, whole_number
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
-from zonal.rounds.events import Allowed, Asked, Corrected, Measured, Mended, Observed, Retracted
+from zonal.rounds.events import Asked, Corrected, Measured, Mended, Observed, Retracted, Taken
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import RegionLike, checked_feedback
 from zonal.rounds.trials import Observation, Trial
@@ -50,22 +50,30 @@ def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = N
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
     key, by = key and text(key, "key"), me() if by is None else text(by, "by")
     with study._writing():
-        state = study._state
-        batch = [asked for asked in state.asked if asked.key == key] if key else []
-        if batch and len(batch) != number:
-            raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
-        if not batch:
-            checks.within_budget(state, number)
-            first = state.asked.size
-            for _ in range(number):
-                state = choosing.ask(state, by, key)
-                batch += [state.pending[state.asked.size - 1]]
-            if number > 1 and study.settings.travel is not None:
-                state = choosing.as_tour(study._state, state, by)
-                batch = [state.asked[at] for at in range(first, state.asked.size)]
-            study._commit(state)
-        trials = [trial_of(state, asked) for asked in batch]
+        batch = _repeated(study, n, key) if key else []
+        batch = batch or _decided(study, number, key, by)
+        trials = [trial_of(study._state, asked) for asked in batch]
     return trials[0] if n is None else trials
+
+
+def _repeated(study: Study, n: int | None, key: str) -> list[Asked]:
+    """Return the trials that were asked for with this key; raise if that was another number of them."""
+    batch = [asked for asked in study._state.asked if asked.key == key]
+    problem = f"{len(batch)} trials were asked for with this key"
+    need(len(batch) in (0, n or 1), problem, n, "Use another key.")
+    return batch
+
+
+def _decided(study: Study, number: int, key: str, by: str) -> list[Asked]:
+    """Decide on the next trials, and return them."""
+    before = state = study._state
+    checks.within_budget(state, number)
+    for _ in range(number):
+        state = choosing.ask(state, by, key)
+    if number > 1:
+        state = choosing.as_tour(before, state, by)
+    study._commit(state)
+    return state.asked.since(before.asked.size)
 
 
 def tell(
@@ -113,19 +121,10 @@ def tell(
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
             fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
-        if asked.number in state.pending:
-            after = decisions.tell(state, fact, beside)
-        elif (earlier := outcomes(state.history)[False, asked.number][-1]).value is not None:
-            event, was = _told(study, asked.number)
-            slopes_then = tuple(own for own in state.events[event] if isinstance(own, Observed))
-            same = (earlier.value, earlier.sem, was.minus, slopes_then) == (value, sem, fact.minus, beside)
-            if same and spent in (None, earlier.time, asked.time):
-                return
-            raise TrialError(
-                f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
-                "Use correct() if that was a mistake, observe() for a further measurement of its region."
-            )
-        elif checks.fits(state, fact):
+        under_way = asked.number in state.pending
+        if not under_way and _is_told(study, asked, fact, beside):
+            return
+        if under_way or checks.fits(state, fact):
             after = decisions.tell(state, fact, beside)
         else:
             region = state.region(asked.row)
@@ -143,6 +142,23 @@ def _more(
     other = None if minus is None else study._region(minus)
     checks.seen(study._state, region, other, fact.sem)
     return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
+
+
+def _is_told(study: Study, asked: Asked, fact: Measured, beside: tuple[Observed, ...]) -> bool:
+    """Tell whether a trial was told exactly this already; raise if it was told something else."""
+    state = study._state
+    earlier = outcomes(state.history)[False, asked.number][-1]
+    if earlier.value is None:
+        return False
+    event, was = _told(study, asked.number)
+    slopes = tuple(own for own in state.events[event] if isinstance(own, Observed))
+    same = (earlier.value, earlier.sem, was.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
+    if same and fact.time in (None, earlier.time, asked.time):
+        return True
+    raise TrialError(
+        f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {fact.value!r}. "
+        "Use correct() if that was a mistake, observe() for a further measurement of its region."
+    )
 
 
 def _told(study: Study, number: int) -> tuple[int, Measured]:
@@ -266,16 +282,15 @@ def allow(study: Study, region: RegionLike) -> int:
     """
     with study._writing():
         wanted = study._region(region)
-        after = decisions.allow(study._state, wanted)
+        trials = decisions.given_up(study._state, wanted)
+        after = decisions.forgive(study._state, trials)
         if after is None:
             fix = "study.table() lists what was given up."
             if study._state.problem.is_forbidden(wanted):
                 fix = "It is forbidden; that cannot be taken back."
             raise InvalidInput("nothing was given up within this region", wanted.name, fix)
         study._commit(after)
-    (allowed,) = after.events[after.events.size - 1]
-    assert isinstance(allowed, Allowed)
-    return len(allowed.numbers)
+    return len(trials)
 
 
 def forgive(study: Study, trials: Iterable[Trial]) -> None:
@@ -298,7 +313,7 @@ def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | N
         state = study._state
         found = next(filter(wanted, state.pending.values()), None)
         if found is not None:
-            study._commit(decisions.take_up(state, found.number, name))
+            study._commit(state.apply((Taken(found.number, name),)))
     return None if found is None else trial_of(state, found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from zonal.errors import whole_number
 from zonal.rounds.outcomes import Outcome
@@ -185,14 +185,8 @@ def table(study: Reading, history: bool = False) -> Listing:
         Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected or
         retracted it and, for a study in a file, when.
     """
-    unit, times = study.value_unit, study.times if history else ()
-    rows: list[tuple[TrialRecord | Observation, Outcome, str]] = []
-    for one, (*before, now) in study.history():
-        if history:
-            rows += [(one, own, f"was {own.state}") for own in before if own.state != "asked"]
-        if history or now.value is not None or isinstance(one, TrialRecord):
-            rows.append((one, now, now.state))
-    ones, nows, states = zip(*rows, strict=True) if rows else ((), (), ())
+    unit, rows = study.value_unit, _rows(study, history)
+    ones, nows = _each(rows, "one"), _each(rows, "now")
     regions = _each(ones, "region")
     expected = study.predict(regions)
     columns: dict[str, list[Cell]] = {
@@ -206,18 +200,39 @@ def table(study: Reading, history: bool = False) -> Listing:
         **{labelled(name, study.settings.cost_unit): _each(ones, name) for name in study.settings.spends},
         labelled("mean", unit): expected.mean.tolist(),
         labelled("std", unit): expected.std.tolist(),
-        "state": list(states),
+        "state": _each(rows, "state"),
         "observation": _numbers(ones, Observation),
         "note": _each(nows, "note"),
-        "who": _each(nows, "by") if history else [],
-        "when": [times[at][:19].replace("T", " ") for at in _each(nows, "event")] if times else [],
     }
+    if history:
+        times = dict(enumerate(study.times))  # empty in memory
+        columns["who"] = _each(nows, "by")
+        columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
     return Listing(
         counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else ""),
         {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}},
     )
+
+
+class _Row(NamedTuple):
+    """A row of the table."""
+
+    one: TrialRecord | Observation
+    now: Outcome
+    state: str
+
+
+def _rows(study: Reading, history: bool) -> list[_Row]:
+    """Return all trials, and the observations that count; with `history` all, and what each was before."""
+    rows = []
+    for one, (*before, now) in study.history():
+        if history:
+            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "asked"]
+        if history or now.value is not None or isinstance(one, TrialRecord):
+            rows.append(_Row(one, now, now.state))
+    return rows
 
 
 def _each(things: Iterable[object], name: str, default: Cell = None) -> list[Any]:

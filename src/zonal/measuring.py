@@ -17,11 +17,10 @@ from zonal.driving.engines import Anywhere, Measure
 from zonal.driving.hand import Hand
 from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.driving.run import ENOUGH, Callback, OnError, drive
-from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
+from zonal.errors import need, positive_number, standard_deviation, whole_number
 from zonal.policies.above import Above
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import binding, checks, choosing
-from zonal.rounds.state import State
 from zonal.rounds.trials import Result
 from zonal.rounds.whose import run_of_mine
 from zonal.spaces import Region, with_feedback
@@ -87,8 +86,8 @@ def optimize(
     take_over : bool
         Also measure all trials that are under way, whoever asked for them: only if nobody else will.
     """
-    if callback is not None and not callable(callback):
-        raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
+    able = callback is None or callable(callback)
+    need(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else _twice(study, positive_number(tolerance, "tolerance"))
     with run_of_mine() as run:
         part = Hand(study, run, take_over, n)
@@ -107,17 +106,9 @@ def optimize(
     reached = why == ENOUGH
     if reached:
         study._refit(anew=False)
-    found = study.recommend()
-    message = looking.progress(study, "made", "measurement")
-    if reached:
-        wrong = study.misclassified
-        left = f"the gap is {found.gap:.3g}" if wrong is None else f"{wrong:.3g} is expected to be misclassified"
-        message = f"{left}, within the tolerance of {tolerance:g}; {message}"
-    else:
-        message = f"{why}; {message}" if why else f"{part.spent}: {message}"
-    if not study.stands_out():
-        message += "; no region stands out"
-    message += _smallest_note(study._state)
+        why = f"{_reached(study)}, within the tolerance of {tolerance:g}"
+    found, spent = study.recommend(), part.paid_out or not study._looks_left
+    ended = f"{why};" if why else f"{part.spent}:"
     return Result(
         region=found.region,
         x=found.region.x,
@@ -126,9 +117,8 @@ def optimize(
         gap=found.gap,
         probability_best=found.probability_best,
         nfev=study.told,
-        success=reached
-        or (not why and (n is not None or (not study.pending and (part.paid_out or not study._looks_left)))),
-        message=message,
+        success=reached or (not why and (n is not None or (spent and not study.pending))),
+        message=f"{ended} {looking.progress(study, 'made', 'measurement')}{_notes(study)}",
         study=study,
     )
 
@@ -157,19 +147,15 @@ def refine(
     points : array_like, shape (n, d), optional
         Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
     """
-    if not study.space.continuous:
-        fix = "For members and sequences, extend the study or raise the policy's h_max."
-        raise InvalidInput("refine works in a box only", study.space, fix)
-    region = study.found
-    if points is None:
-        listed = all(axis.measure(study.feedback).finite for axis in study.space.axes)
-        points = region.points if listed else _spread(region)
-    candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
-    if candidates.shape[1:] != (study.space.d,):
-        raise InvalidInput(f"points must have shape (n, {study.space.d})", points, "Pass one row per point.")
+    fix = "For members and sequences, extend the study or raise the policy's h_max."
+    need(study.space.continuous, "refine works in a box only", study.space, fix)
+    given = _spread(study, study.found) if points is None else points
+    candidates = np.array(given, dtype=float) if np.ndim(given) == 2 else np.zeros((0, 0))
+    listed = candidates.shape[1:] == (study.space.d,)
+    need(listed, f"points must have shape (n, {study.space.d})", points, "Pass one row per point.")
     spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
-    if noise is None and callable(study.settings.noise):
-        raise InvalidInput("the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
+    known = noise is not None or not callable(study.settings.noise)
+    need(known, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
     spread = standard_deviation(study._state.table.noise.item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
@@ -184,6 +170,14 @@ def refine(
 
     found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
     return replace(found, mean=study._sign * (zero + found.mean))
+
+
+def _reached(study: Study) -> str:
+    """Return how good the answer is, as far as a tolerance is about it."""
+    wrong = study.misclassified
+    if wrong is None:
+        return f"the gap is {study.recommend().gap:.3g}"
+    return f"{wrong:.3g} is expected to be misclassified"
 
 
 def _twice(study: Study, tolerance: float) -> Callable[[], bool]:
@@ -207,17 +201,20 @@ def _is_enough(study: Study, tolerance: float) -> bool:
     return (study.recommend().gap if wrong is None else wrong) <= tolerance
 
 
-def _smallest_note(state: State) -> str:
-    """Return a note on the smallest size that the policy chose, if the space has none."""
-    problem, space = state.problem, state.problem.space
-    if not isinstance(problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
-        return ""
+def _notes(study: Study) -> str:
+    """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
+    notes = "" if study.stands_out() else "; no region stands out"
+    state, space = study._state, study.space
+    if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
+        return notes
     parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
-    shown = " or ".join(str(number) for number in sorted(parts))
-    return f"; the space has no smallest region, so each axis was divided into {shown} parts"
+    shown = " or ".join(map(str, sorted(parts)))
+    return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
 
 
-def _spread(region: Region) -> NDArray[np.float64]:
-    """Return a grid of points over a region, ten per axis, and a thousand at most."""
+def _spread(study: Study, region: Region) -> NDArray[np.float64]:
+    """Return the points that represent a region, or else a grid over it: ten per axis, a thousand at most."""
+    if all(axis.measure(study.feedback).finite for axis in study.space.axes):
+        return region.points
     d = len(region.widths)
     return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from zonal import answers, looking
 from zonal.averages.feedback import Feedback
 from zonal.beliefs.lattice import Weighted
-from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, TrialError, whole_number
 from zonal.problems import PerWeight
@@ -150,8 +150,6 @@ class Reading:
     def models(self) -> tuple[Weighted, ...]:
         """The weighted models that represent the posterior over models; one if the model was given."""
         belief = self._state.belief
-        if not isinstance(belief, Mixture):
-            return ()
         return tuple(
             Weighted(weight, self._outward(member.model))
             for weight, member in zip(belief.weights.tolist(), belief.members, strict=True)
@@ -220,15 +218,16 @@ class Reading:
         """
         now, moments = self._state, dict[int, Reading]()
         wanted = [whole_number(number, "a number of measurements", 0, now.told) for number in told]
-        history = iter(now.events)
-        state = State.begin(now.problem, next(history))
-        while True:
-            if state.told in wanted and state.told not in moments:
+        first, *later = now.events
+        states = accumulate(later, State.apply, initial=State.begin(now.problem, first))
+        left = set(wanted)
+        while left:
+            state = next(states)
+            if state.told in left:
+                left.remove(state.told)
                 moments[state.told] = moment = Reading()
                 moment._state, moment._lock, moment._journal = state, self._lock, self._journal
-            if len(moments) == len(set(wanted)):
-                return [moments[number] for number in wanted]
-            state = state.apply(next(history))
+        return [moments[number] for number in wanted]
 
     table = looking.table
     top = looking.top

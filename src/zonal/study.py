@@ -20,7 +20,7 @@ from zonal.errors import InvalidInput, ModelWarning, NumericalWarning, StudyFile
 from zonal.reading import Reading
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
-from zonal.rounds.events import Doubted, Event
+from zonal.rounds.events import Doubted, Event, Extended
 from zonal.rounds.journal import Journal
 from zonal.rounds.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
 from zonal.rounds.state import State
@@ -301,26 +301,32 @@ class Study(Reading):
         """Add `n` measurements to the budget; where looks have a cost, that amount."""
         more = checks.added(self._state, n)
         with self._writing():
-            self._commit(decisions.extend(self._state, more))
+            self._commit(self._state.apply((Extended(more),)))
 
     def _commit(self, state: State) -> None:
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
-            self._journal.append(state.events[at] for at in range(before.events.size, state.events.size))
+            self._journal.append(state.events.since(before.events.size))
         self._state = state
         # Warnings come last: if they are turned into errors, what was told must stay.
         wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
-        heard, self._complaints = self._complaints, state.complaints
-        for complaint in self._complaints:
-            if complaint not in heard:
-                warn_user(complaint)
+        if state.worked_out is not None:
+            heard, self._complaints = self._complaints, state.worked_out.complaints
+            for complaint in self._complaints:
+                if complaint not in heard:
+                    warn_user(complaint)
         if state.known is not before.known:
-            for fact in state.events[state.events.size - 1]:
-                if isinstance(fact, Doubted):
-                    warn_user(ModelWarning(fact.doubt))
+            _pass_on_doubts(state.events[state.events.size - 1])
+
+
+def _pass_on_doubts(event: Event) -> None:
+    """Warn of what contradicts the model that was given."""
+    for fact in event:
+        if isinstance(fact, Doubted):
+            warn_user(ModelWarning(fact.doubt))
 
 
 def _renew_locks() -> None:

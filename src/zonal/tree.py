@@ -170,18 +170,11 @@ class Tree:
         forbidden: Flags | bool,
         noise: Floats | float,
     ) -> Tree:
-        """Return the table with the children of some leaves: adjacent rows for each, in order.
+        """Return the table with the children of some leaves: adjacent rows for each, as many as in `families`.
 
-        Parameters
-        ----------
-        rows, families : sequence of int
-            The leaves, and how many children each has.
-        expanded, inner : bool
-            Whether the leaves count as expanded, and may still be measured, from now on.
-        slot : int
-            Of the first child; the others follow.
-        index, smallest, forbidden, noise : array
-            Columns of the children, noise in units of `unit`; a single value holds for all.
+        From now on the leaves may count as `expanded`, and may still be measured if `inner`. The slots of the
+        children follow each other from `slot` on; the rest are columns of theirs, where a single value holds for
+        all, noise in units of `unit`.
         """
         size = self.depth.size
         total = size + index.size
@@ -254,6 +247,14 @@ class Tree:
     def ties(self, rows: NDArray[np.intp]) -> int:
         """Return the row of smallest depth, then smallest index, among `rows`."""
         return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
+
+    def node(self, row: int) -> tuple[int, int]:
+        """Return depth and index of a node."""
+        return int(self.depth[row]), int(self.index[row])
+
+    def nodes(self, rows: NDArray[np.intp]) -> list[tuple[int, int]]:
+        """Return depth and index of some nodes."""
+        return list(zip(self.depth[rows].tolist(), self.index[rows].tolist(), strict=True))
 
     def lineage(self, row: int) -> set[int]:
         """Return the nodes that contain a node."""

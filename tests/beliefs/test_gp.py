@@ -49,8 +49,7 @@ class Recorded:
     @property
     def belief(self) -> Member:
         """The belief as it is now: a value, which no later step changes."""
-        belief = self.followed.mixture.only
-        assert belief is not None
+        (belief,) = self.followed.mixture.members
         return belief
 
     def track(self, *regions: ProductRegion) -> int:

@@ -212,12 +212,11 @@ def test_cells_tracked_late_know_what_was_told() -> None:
 
 def test_one_model_is_that_models_belief() -> None:
     belief = mixture([(4, 2.7, None)], MODELS[:1]).mixture
-    assert belief.only is belief.members[0]
+    assert len(belief.members) == 1
     assert belief.weights.tolist() == [1.0]
     mean, covariance = dense(MODELS[0], [(4, 2.7, None)], CELLS)
     np.testing.assert_allclose(belief.columns[0] + ZERO, mean, rtol=0, atol=1e-12)
     np.testing.assert_allclose(belief.columns[1], np.diag(covariance), rtol=0, atol=1e-12)
-    assert mixture([]).mixture.only is None
 
 
 @examples(30)

@@ -18,7 +18,7 @@ from zonal.answers import expected
 from zonal.averages.feedback import Feedback
 from zonal.averages.subset_covariance import Representatives
 from zonal.rounds import binding, certainty, checks, choosing, decisions
-from zonal.rounds.events import Corrected, Event, Measured, Observed, Retracted
+from zonal.rounds.events import Corrected, Event, Extended, Measured, Observed, Retracted
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
@@ -199,7 +199,7 @@ STEPS: dict[str, Callable[[State], State]] = {
     "give up": end(given_up=True, retry=True),
     "bar": end(given_up=True, retry=False),
     "withdraw": end(given_up=False, retry=True),
-    "extend": lambda state: decisions.extend(state, 3),
+    "extend": lambda state: state.apply((Extended(3),)),
     "refit": refit,
     "correct": mend(Corrected),
     "correct the last": mend(Corrected, last=True),

@@ -158,13 +158,7 @@ class Products:
 
 
 class Tables:
-    """Averages over the footprints of a layout, cached for every part of a kernel that was used.
-
-    Parameters
-    ----------
-    layout : ProductLayout
-        The footprints.
-    """
+    """Averages over the footprints of a layout, cached for every part of a kernel that was used."""
 
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
@@ -198,12 +192,7 @@ class Tables:
 class ProductCovariance:
     """Prior covariance of averages over regions that are products over axes.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A sum of products over axes, and of motifs.
-    tables : Tables
-        Shared with the covariances of other kernels.
+    The kernel is a sum of products over axes, and of motifs; the tables are shared with those of other kernels.
     """
 
     def __init__(self, kernel: Kernel, tables: Tables) -> None:

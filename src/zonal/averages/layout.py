@@ -49,19 +49,8 @@ class Intervals:
     by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
     with a lag too long for the list, and intervals not on such a grid, which are of kind 0.
 
-    Parameters
-    ----------
-    side : float
-        The width of the whole axis.
-    ranks : list of int, optional
-        By view, a rank that depends on the feedback and not on when it was first used; one view by default.
-    half : float, optional
-        The unit of places, if it is not the half width of each interval.
-
-    Attributes
-    ----------
-    cases : int
-        The number of cases.
+    `side` is the width of the whole axis, and `half` the unit of places if it is not the half width of each
+    interval. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
     """
 
     rows = 6
@@ -74,7 +63,7 @@ class Intervals:
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
         # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section.
         self._list = np.full((4, 1 << 8), np.nan)
-        self.cases = 1
+        self.cases = 1  # their number
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
         """Return the keys of intervals, shape (6, n); new widths are entered if `enter`, else of kind 0."""
@@ -191,14 +180,18 @@ class Intervals:
             self._pairs[number, :, kind] = end, room, theirs, ours
             pieces.append((end, room, half, wide, narrow))
             end += room + 1
+        self._enter(pieces, end, view)
+        self._kinds[width, view], self.cases = kind, end
+        return kind
+
+    def _enter(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
+        """Write the cases of new sections into the list, which then has `end` entries."""
         if end > self._list.shape[1]:
             self._list = np.concatenate((self._list, np.full((4, max(end, self.cases)), np.nan)), axis=1)
         for first, room, half, wide, narrow in pieces:
             own = self._list[:, first : first + room]
             own[0] = half * np.arange(room)
             own[1], own[2], own[3] = wide, narrow, view
-        self._kinds[width, view], self.cases = kind, end
-        return kind
 
 
 class Pools:
@@ -217,17 +210,22 @@ class Pools:
         wanted, known = pools.tolist(), self._numbers
         fresh = [pool for pool in dict.fromkeys(wanted) if pool not in known]
         if fresh:
-            more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
-            every = np.concatenate([self._frequencies, more])
-            overlap = np.empty((len(every), len(every)))
-            old = len(self._frequencies)
-            overlap[:old, :old] = self._overlap
-            # No matrix product: its last digit could depend on how many are multiplied at once.
-            overlap[old:] = np.add.reduce(more[:, None] * every, -1)
-            overlap[:old, old:] = overlap[old:, :old].T
-            self._frequencies, self._overlap = every, overlap
-            self._numbers = known = {**known, **{pool: old + j for j, pool in enumerate(fresh)}}
+            self._enter(fresh)
+            known = self._numbers
         return np.array([[known[pool] for pool in wanted]], dtype=float)
+
+    def _enter(self, fresh: list[float]) -> None:
+        """Number new sets, and compute their overlaps with all."""
+        more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
+        every = np.concatenate([self._frequencies, more])
+        overlap = np.empty((len(every), len(every)))
+        old = len(self._frequencies)
+        overlap[:old, :old] = self._overlap
+        # No matrix product: its last digit could depend on how many are multiplied at once.
+        overlap[old:] = np.add.reduce(more[:, None] * every, -1)
+        overlap[:old, old:] = overlap[old:, :old].T
+        self._frequencies, self._overlap = every, overlap
+        self._numbers = {**self._numbers, **{pool: old + j for j, pool in enumerate(fresh)}}
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of parts of the axis: all symbols together, or single symbols."""

@@ -7,6 +7,7 @@ noise. This module knows rewards only; it must not know kernels, regions or tree
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.mixture import Member
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
 
@@ -23,6 +25,8 @@ class EmpiricalBelief:
     """Mean reward and 1/T of every tracked footprint, by slot in order of tracking; it never changes."""
 
     complaints: tuple[NumericalWarning, ...] = ()  # it never has any
+    members: Sequence[Member] = ()  # it has no models
+    weights = np.zeros(0)
 
     def __init__(self, mean: Floats, count: Floats, zero: float) -> None:
         self.mean = mean
@@ -68,6 +72,10 @@ class EmpiricalBelief:
             "a region outside the tree",
             "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO.",
         )
+
+    def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
+        """Raise: this belief has no models."""
+        raise InvalidInput("the empirical belief has no probabilities", "StoOO", "Use another policy.")
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Raise: this belief has no covariances."""

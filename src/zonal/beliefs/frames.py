@@ -21,7 +21,7 @@ from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.beliefs.gp import Covariance
 from zonal.beliefs.tracked import Keys
-from zonal.errors import InvalidInput, need
+from zonal.errors import need
 from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
@@ -120,8 +120,8 @@ class Frame:
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
     """Return the kernel with this variance and a lengthscale or correlation per axis."""
-    scales = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if not symbol)
-    matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
+    symbolic = np.array(symbols)
+    scales, matches = axes[~symbolic].tolist(), axes[symbolic].tolist()
     if not scales:
         return family(variance, _few(matches))
     continuous = family(variance, _few(scales))
@@ -141,8 +141,8 @@ def families_of(space: Any) -> tuple[Family, ...]:
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
 
-def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
-    return values[0] if len(values) == 1 else values
+def _few(values: list[float]) -> float | tuple[float, ...]:
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def frame_of(space: Any, feedback: Feedback) -> Frame:
@@ -164,8 +164,8 @@ class SubsetFrame(Frame):
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
-        if all(self.symbols) and not all(isinstance(own, Categorical | Motif) for own in terms):
-            raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+        able = not all(self.symbols) or all(isinstance(own, Categorical | Motif) for own in terms)
+        need(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:

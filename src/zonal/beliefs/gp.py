@@ -125,16 +125,9 @@ class GaussianBelief:
         return after
 
     def observing(self, slot: int, reward: float, variance: float, least: float) -> Self:
-        """Return the belief with one more reward, relative to the prior mean.
+        """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
 
-        Parameters
-        ----------
-        slot : int
-            The footprint's.
-        reward, variance : float
-            The reward, and the variance of its noise.
-        least : float
-            Noise variance of the mean of all rewards of this footprint, this one included.
+        `least` is the noise variance of the mean of all rewards of this footprint, this one included.
         """
         own = self.variance.item(slot) + variance
         if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more

@@ -195,10 +195,9 @@ class Explorer:
         """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
         family, steps = cell
         d = len(steps)
-        moves = [(1,) * d, (-1,) * d]
-        if d > 1:
-            moves += [tuple(sign * (j == k) for k in range(d)) for j in range(d) for sign in (1, -1)]
-        cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in moves]
+        moves = np.concatenate((np.ones((1, d), dtype=int), np.eye(d, dtype=int)))
+        near = np.concatenate((steps + moves, steps - moves))
+        cells = [(family, tuple(own)) for own in near.tolist()]
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
     def summit(self, cells: Iterable[Cell]) -> list[Cell]:

@@ -16,7 +16,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
-from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
 from zonal.beliefs.tracked import Tracked
 
@@ -38,11 +38,6 @@ class Knowledge(NamedTuple):
     due: int = 1  # number of rewards at which to learn again
     warned: bool = False  # whether the user was warned that the model does not fit
     anew: bool = True  # whether the fit follows from the rewards alone, not also from earlier fits
-
-    @property
-    def model(self) -> Model:
-        """The summary of the posterior over models (`Fit`)."""
-        return self.fit.model
 
     def checks(self, before: int, total: int) -> bool:
         """Tell whether to check the model after `total` rewards: at 12, 24, 48, ..."""
@@ -108,32 +103,36 @@ class Learner:
         `noise` is what was given, if it is one number.
         """
         given_kernel = self.unknowns.given is not None
-        if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
+        spec, held, forget = self.unknowns.kernel, noise, noise
+        if given_kernel:
+            spec, held, forget = None, known.fit.model.noise, None
+        if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
-        data = ledger.data(None if given_kernel else noise, tracked.odd)
+        data = ledger.data(forget, tracked.odd)
         keys = tracked.keys.take(data.slots, axis=1)
-        spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
         free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)
-        held = known.model.noise if given_kernel else noise
         found = free.model.noise
-        assert held is not None
         assert found is not None
-        weights, noises, scales = np.array(
-            [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in free.members]
-        ).T
-        # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
-        low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
-        larger = weights @ ((noises > BADLY_OFF * held) & ~low)
-        smaller = weights @ (noises * BADLY_OFF < held)
+        larger, smaller = _far_off(data, free, held)
         if not given_kernel and max(larger, smaller) > SURE:
-            return f"the measurements scatter as if noise were {found:.3g}, not {noise:.3g}; pass noise=None."
+            return f"the measurements scatter as if noise were {found:.3g}, not {held:.3g}; pass noise=None."
         if given_kernel and smaller > SURE:
             return (
                 f"the given kernel leaves {held / found:.1f} times as much unexplained as one learned from the "
                 "measurements; pass kernel=None."
             )
         return ""
+
+
+def _far_off(data: Data, fit: Fit, held: float) -> tuple[float, float]:
+    """Return the share of models whose noise is far larger, and far smaller, than that `held`."""
+    weights, noises, scales = np.array(
+        [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in fit.members]
+    ).T
+    # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
+    low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
+    return weights @ ((noises > BADLY_OFF * held) & ~low), weights @ (noises * BADLY_OFF < held)
 
 
 def _alone(model: Model) -> Fit:

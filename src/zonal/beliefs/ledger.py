@@ -199,16 +199,17 @@ class Ledger(NamedTuple):
 
         `odd` has the total weights of footprints that are not averages.
         """
-        unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
-        lines = list(self.lines.values())
+        slots, learned = np.array([*zip(*self.lines, strict=True)], dtype=np.intp).reshape(2, -1)
+        columns = np.array([*zip(*self.lines.values(), strict=True)], dtype=float)
+        number, mean, scatter, variance, weight = columns.reshape(5, -1)
+        unknown = (learned > 0) | (forget is not None)
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
-        counts = np.array([line.number for line in lines], dtype=float)
         return Data(
-            slots=np.array([key[0] for key in self.lines], dtype=np.intp),
-            mean=np.array([line.mean for line in lines]),
-            count=np.where(unknown, [line.weight for line in lines], 0.0),
-            variance=np.array([line.variance for line in lines]),
-            scatter=unit * float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
-            extra=int(np.sum(counts[unknown] - 1)) if unknown.any() else 0,
+            slots=slots,
+            mean=mean,
+            count=np.where(unknown, weight, 0.0),
+            variance=variance,
+            scatter=unit * float(sum(scatter[unknown].tolist())),
+            extra=int(np.sum(number[unknown] - 1)),
             total=np.array([odd.get(slot, 1.0) for slot, _ in self.lines]) if odd else 1.0,
         )

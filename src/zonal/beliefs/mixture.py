@@ -125,19 +125,9 @@ class Mixture:
     def observing(
         self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
     ) -> Mixture:
-        """Return the mixture with one more reward.
+        """Return the mixture with one more reward; `ledger` holds all rewards including this one.
 
-        Parameters
-        ----------
-        slot : int
-            The footprint's.
-        reward : float
-        variance : float or None
-            Of its noise; None if each model has its own.
-        ledger : Ledger
-            All rewards, this one included.
-        weight : float
-            Of this reward: its time, in units of the usual time.
+        `variance` is that of its noise, None if each model has its own; `weight` is its time, in usual times.
         """
         if not self.members[1:]:
             return Mixture([self.members[0].after(slot, reward, variance, ledger, weight)], self.zero)
@@ -160,11 +150,6 @@ class Mixture:
         logs = np.array([member.log_weight for member in self.members])
         weights = np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
-
-    @property
-    def only(self) -> Member | None:
-        """The belief under the only model, None if there are several."""
-        return self.members[0] if len(self.members) == 1 else None
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
@@ -235,17 +220,17 @@ def _log_weight(own: Member) -> float:
 class MixtureOverlay:
     """A mixture with pending measurements, each counted as observed at its mean under every model."""
 
-    def __init__(self, mixture: Mixture, overlays: tuple[Overlay, ...]) -> None:
+    def __init__(self, mixture: Mixture, members: tuple[Overlay, ...]) -> None:
         self._mixture = mixture
-        self.overlays = overlays
+        self.members = members
 
     def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> MixtureOverlay:
         """Return the overlay with one more pending measurement."""
-        pairs = zip(self._mixture.members, self.overlays, strict=True)
+        pairs = zip(self._mixture.members, self.members, strict=True)
         more = tuple(own.plus(slot, member.noise_variance(variance, weight)) for member, own in pairs)
         return MixtureOverlay(self._mixture, more)
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean and variance of all tracked footprints; the means do not change."""
-        return self._mixture.mixed([overlay.variance for overlay in self.overlays])
+        return self._mixture.mixed([overlay.variance for overlay in self.members])

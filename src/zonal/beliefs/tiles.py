@@ -21,21 +21,9 @@ FEW_ROWS = 96  # of a new tile
 
 
 class Tiles:
-    """A growing matrix; entries not written yet are undefined.
+    """A growing matrix, in tiles of this shape and memory order; entries not written yet are undefined.
 
-    Parameters
-    ----------
-    rows, columns : int
-        At the start.
-    tile : tuple of int
-        Rows and columns of a tile.
-    order : {"C", "F"}
-        Memory order of a tile.
-
-    Attributes
-    ----------
-    first : array
-        The first tile: the whole matrix while it is small.
+    The first tile, `first`, is the whole matrix while it is small; it has the given rows and columns at the start.
     """
 
     def __init__(
@@ -51,14 +39,9 @@ class Tiles:
         return np.empty((rows, columns), order=self._order)
 
     def plus(self, known: tuple[int, int], row: int, column: int, block: Floats) -> Tiles:
-        """Return the matrix with one more block.
+        """Return the matrix with one more block, from (row, column) on.
 
-        Parameters
-        ----------
-        known : tuple of int
-            Rows and columns that the writer knows. If others have written more since, the writer gets a copy.
-        row, column, block
-            Where the first entry goes, and what to write.
+        The writer knows the rows and columns `known`. If others have written more since, the writer gets a copy.
         """
         if self._written == known:
             own = self

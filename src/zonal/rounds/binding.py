@@ -9,7 +9,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 from zonal.policies.rules import Rules, Setting
 from zonal.rounds import replies
 from zonal.rounds.settings import Problem
@@ -32,9 +32,7 @@ def rules(state: State) -> Rules:
 def _bind(problem: Problem, state: State) -> Rules:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    noisy = not problem.empirical and problem.unknowns.noise
-    lines = [space.axes[j] for j in space.lines] if space.axes else []
-    endless = not all(axis.measure(feedback).ends for axis in lines)
+    lines = [axis for axis in space.axes or () if not axis.symbolic]
     bound = problem.policy.bind(
         Setting(
             counts=state.counts,
@@ -46,8 +44,8 @@ def _bind(problem: Problem, state: State) -> Rules:
                 smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
                 spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
-                noise_learned=noisy,
-                endless=endless,
+                noise_learned=problem.unknowns.noise,
+                endless=not all(axis.measure(feedback).ends for axis in lines),
             ),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
@@ -57,8 +55,7 @@ def _bind(problem: Problem, state: State) -> Rules:
             zero=state.prior_mean,
         )
     )
-    if not hasattr(bound, "choose"):
-        raise InvalidInput("the policy's bind must return its rules", bound, "Correct the policy.")
+    need(hasattr(bound, "choose"), "the policy's bind must return its rules", bound, "Correct the policy.")
     return bound
 
 
@@ -70,8 +67,7 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     if kernel is None:
         raise InvalidInput("SpreadDelta needs a kernel", None, "Pass kernel=, or another delta.")
     space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
-    deepest = space.deepest()
-    bottom = h_max + 1 if deepest is None else min(h_max + 1, deepest)
+    bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
         cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)

@@ -18,6 +18,7 @@ from zonal.errors import (
     InvalidInput,
     TrialError,
     finite_number,
+    need,
     positive_number,
     standard_deviation,
     text,
@@ -49,23 +50,20 @@ def seen(state: State, region: Region, minus: Region | None, sem: float | None) 
 
     Both regions carry the feedback they were measured with.
     """
-    if minus is None and region.feedback == state.problem.feedback:
-        return
-    if state.seen_as(region, minus)[1] == 1:
+    if state.is_usual(region, minus) or state.seen_as(region, minus)[1] == 1:
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
-    if state.problem.empirical:
-        fix = "Use a policy with a Gaussian belief, such as GPOO."
-        raise InvalidInput("a policy with empirical means cannot use slopes and differences", what, fix)
-    if sem is None:
-        fix = "Pass its standard error: sem=. The study's noise is that of averages."
-        raise InvalidInput("a slope or a difference needs a standard error", what, fix)
+    fix = "Use a policy with a Gaussian belief, such as GPOO."
+    known = not state.problem.empirical
+    need(known, "a policy with empirical means cannot use slopes and differences", what, fix)
+    fix = "Pass its standard error: sem=. The study's noise is that of averages."
+    need(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
 
 def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
     """Check slopes of a region measured together with its average, by axis; return them as observations."""
-    if not isinstance(given, Mapping):
-        raise InvalidInput("slopes must be a mapping from axis to (slope, sem)", given, 'Pass {"x": (0.3, 0.1)}.')
+    problem = "slopes must be a mapping from axis to (slope, sem)"
+    need(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
     found = []
     for name, pair in given.items():
         by = checked_feedback(Slope(name), state.problem.space)
@@ -89,14 +87,14 @@ def consistent(
     The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
     belief = state.worked_out
-    if isinstance(belief, Mixture) and state.problem.variance(noise, sem) == 0:
+    if isinstance(belief, Mixture) and state.problem.weighed(noise, sem)[0] == 0:
         belief.check(slot, state.problem.sign * value, (others or state).ledger)
 
 
 def corrected(state: State, fact: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
     slot, noise, _ = state.origin(fact.observed, fact.number)
-    if state.problem.variance(noise, fact.sem) == 0:
+    if state.problem.weighed(noise, fact.sem)[0] == 0:
         others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
         consistent(state, slot, fact.value, fact.sem, noise, others)
 
@@ -134,8 +132,8 @@ def time_spent(state: State, time: Any) -> float | None:
     """Check the time really spent on a trial, and return it."""
     if time is None:
         return None
-    if not state.problem.settings.times:
-        raise InvalidInput("this study has no times to choose", time, "Leave time out, or pass times= to Study.")
+    timed = state.problem.settings.times
+    need(timed, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
     return positive_number(time, "time")
 
 

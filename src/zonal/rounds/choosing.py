@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput
 from zonal.policies.rules import Rows, Terms
 from zonal.rounds import checks, replies
 from zonal.rounds.binding import TIE, rules
 from zonal.rounds.events import Asked
 from zonal.rounds.growing import grow, open_nodes, split_by_force
-from zonal.rounds.prices import SLACK
+from zonal.rounds.prices import SLACK, Prices
 from zonal.rounds.state import State
 from zonal.rounds.views import views
 from zonal.spaces import Node
@@ -31,33 +32,32 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
 
     A `free` trial may exceed the budget.
     """
-    draft, draw, time, cost = state.fork(), state.draw(), 1.0, 1.0
-    terms = None if state.problem.prices is None else _terms(draft, by, free)
+    draft, draw, time, cost, prices = state.fork(), state.draw(), 1.0, 1.0, state.problem.prices
+    terms = None if prices is None else _terms(draft, prices, by, free)
     row, time = _choose(draft, state.rounds + len(state.pending) + 1, draw, terms)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
             checks.payable(draft, cost, draft.region(row))
-    table = draft.table
-    node = int(table.depth[row]), int(table.index[row])
     look = draft.looks_at(row) + 1
-    draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
+    draft.write(Asked(state.asked.size, row, draft.table.node(row), look, draw, by, key, time, cost))
     return draft.close()
 
 
 def as_tour(state: State, after: State, by: str) -> State:
     """Return the state with the trials asked for since `state` reordered to a short tour, if that is cheaper."""
     prices, draft = state.problem.prices, state.fork()
-    assert prices is not None
-    asked = [after.asked[at] for at in range(state.asked.size, after.asked.size)]
-    for event in (after.events[at] for at in range(state.events.size, after.events.size)):
-        for fact in event:
-            if not isinstance(fact, Asked):
-                draft.write(fact)
+    if prices is None or not prices.travels:
+        return after
+    asked = after.asked.since(state.asked.size)
+    for fact in chain.from_iterable(after.events.since(state.events.size)):
+        if not isinstance(fact, Asked):
+            draft.write(fact)
     order, _ = prices.tour(_place(state, by), [own.node for own in asked])
     for at in order:
         own, number = asked[at], draft.asked.size
-        cost = float(_terms(draft, by, free=True).costs(np.array([own.row]), own.time)[0])
+        terms = _terms(draft, prices, by, free=True)
+        cost = float(terms.costs(np.array([own.row]), own.time)[0])
         look = draft.looks_at(own.row) + 1
         draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
         draft = draft.close().fork()
@@ -67,26 +67,23 @@ def as_tour(state: State, after: State, by: str) -> State:
 def _place(state: State, by: str) -> Node | None:
     """Return where this worker was last, or else any worker; None if there was none."""
     row = state.places.get(by, state.places.get("", -1))
-    return None if row < 0 else (int(state.table.depth[row]), int(state.table.index[row]))
+    return None if row < 0 else state.table.node(row)
 
 
-def _terms(draft: State, by: str, free: bool) -> Terms:
+def _terms(draft: State, prices: Prices, by: str, free: bool) -> Terms:
     """Return what looks cost now, and how much may be spent."""
-    prices, here = draft.problem.prices, _place(draft, by)
-    assert prices is not None
-
-    def nodes(rows: Rows) -> list[Node]:
-        table = draft.table
-        return list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
+    here, time = _place(draft, by), draft.began.time
+    left = math.inf if free else draft.remaining + SLACK * draft.budget
 
     def of_rows(rows: Rows) -> Floats:
-        return prices.of_nodes(nodes(rows))
+        return prices.of_nodes(draft.table.nodes(rows))
 
     def ways(rows: Rows) -> Floats:
-        return prices.way(here, nodes(rows)) if here is not None and prices.travels else np.zeros(len(rows))
+        if here is None or not prices.travels:
+            return np.zeros(len(rows))
+        return prices.way(here, draft.table.nodes(rows))
 
-    left = math.inf if free else draft.remaining + SLACK * draft.budget
-    time, tour = draft.began.time, 1
+    tour = 1
     if here is not None and prices.travels:
         tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
     return Terms(prices.times, prices.timed, time, left, of_rows, ways, tour)
@@ -94,12 +91,9 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
 
 def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done."""
-    if not state.opening or state.problem.empirical or state.averages >= len(state.opening):
+    if state.problem.empirical or state.averages >= len(state.opening):
         return None
-    table = state.table
-    rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
-    able = (row for row in rows if row is not None and table.askable[row] and not state.looks_at(row))
-    news = (row for row in able if _is_news(state, row, terms))
+    news = (row for row in _left_of_opening(state) if _is_news(state, row, terms))
     if terms is None:
         return next(news, None)
     left = np.array(list(news), dtype=np.intp)
@@ -110,6 +104,14 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     return int(left[nearest]) if costs[nearest] <= terms.left else None
 
 
+def _left_of_opening(state: State) -> Iterator[int]:
+    """Yield the cells of the opening sweep not looked at yet, in place of a barred one an allowed part of it."""
+    for cell in state.opening:
+        row = state.allowed_within(cell) if cell in state.barred else cell
+        if row is not None and state.table.askable[row] and not state.looks_at(row):
+            yield row
+
+
 def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     """Tell whether a cell of the opening is worth a look: under a given model, if it is not well known already.
 
@@ -118,7 +120,6 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     """
     if state.problem.unknowns.given is None:
         return True
-    assert isinstance(state.belief, Mixture)
     prior = state.belief.members[0].prior[state.table.slot[row]]
     chosen = terms is not None and terms.times.size > 1 and not state.problem.learned
     if chosen and views(state)[0].noise[row] ** 2 < prior:
@@ -138,23 +139,16 @@ def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, 
             split_by_force(draft, t)
         if draft.problem.policy.inner:
             grow(draft, t)
-        seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
+        seen = draft.seen(terms)
         row, time = _checked(seen, bound.choose(seen, t, look, rng))
         if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
             return row, time
         may_split = draft.may_split(row)
         open_nodes(draft, [row], expanded=True)
-        if not may_split and seen.askable[row]:
+        if not may_split:
             return row, time
-    seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
+    seen = draft.seen(terms)
     return _checked(seen, bound.choose(seen, t, look, rng))
-
-
-def _offered(tree: Tree, terms: Terms) -> Tree:
-    """Return the table with what looks cost added."""
-    twin = Tree(tree)
-    twin.terms = terms
-    return twin
 
 
 def _time(draft: State, row: int, terms: Terms) -> float:
@@ -170,10 +164,7 @@ def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
     """Check the row, and the time, that a policy chose; return them."""
     time = 1.0
     if tree.terms is not None:
-        pair = isinstance(answer, tuple) and len(answer) == 2
-        answer, time = (
-            (answer[0], replies.time(answer[1], tree.terms)) if pair else (answer, tree.terms.times.item(0))
-        )
+        answer, time = replies.timed(answer, tree.terms)
     row = answer if type(answer) is int else replies.number(answer, "choose")
     able = 0 <= row < tree.depth.size and (
         tree.askable[row] or (tree.first_child[row] < 0 and not tree.smallest[row])

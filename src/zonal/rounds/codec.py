@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NoReturn, get_args
 
 from zonal.averages.kernels import Kernel
-from zonal.errors import InvalidInput, StudyFileError, ZonalError
+from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import Policy, Setting, Shape
 from zonal.rounds.events import Event, Fact
@@ -38,7 +38,7 @@ from zonal.rounds.values import (
 # Settings that may be the user's own.
 OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden", "cost", "travel")
 NEEDED = ("space", "feedback")  # without these the events cannot be read at all
-FACTS = get_args(Fact)
+FACTS = frozenset(get_args(Fact))
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
 
 
@@ -130,18 +130,21 @@ class Opened:
     def read(self, text: str) -> Event:
         """Return an event from text."""
         document = from_json(text)
-        if isinstance(document, dict):  # as earlier releases wrote it
-            if not self.knows:
-                document["fit"] = None
-            parts = {name: self._decode(own) for name, own in document.items() if name != "$"}
-            return facts_of(document["$"], parts, self.settings)
+        if isinstance(document, dict):
+            return self._read_older(document)
         if not self.knows:
             document = [fact for fact in document if fact["$"] != "Fitted"]
         event: Event = self._decode(document)
-        for fact in event:
-            if not isinstance(fact, FACTS):
-                raise ValueError(f"{type(fact).__name__} is no fact")
+        for kind in set(map(type, event)) - FACTS:
+            raise ValueError(f"{kind.__name__} is no fact")
         return event
+
+    def _read_older(self, document: dict[str, Any]) -> Event:
+        """Return an event as earlier releases wrote it."""
+        if not self.knows:
+            document["fit"] = None
+        parts = {name: self._decode(own) for name, own in document.items() if name != "$"}
+        return facts_of(document["$"], parts, self.settings)
 
 
 def settings_to_json(settings: Settings) -> str:
@@ -157,8 +160,7 @@ def settings_to_json(settings: Settings) -> str:
                 f"{own.name} cannot be stored in a file", error.args[0], "Use Zonal's own classes, or functions."
             ) from None
     size = sum(array_sizes(document))
-    if size > MOST_BYTES:
-        raise InvalidInput(TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
+    need(size <= MOST_BYTES, TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
     return _dump(document)
 
 
@@ -192,7 +194,13 @@ def _own(name: str, value: Any) -> Any:
     if name == "policy" and public().get(kind.__name__) is kind:
         parts = {own.name: _own(own.name, getattr(value, own.name)) for own in fields(value)}
         return {"$": kind.__name__, **parts}
-    mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", kind.__qualname__)}
+    return _marked(name, value, strange)
+
+
+def _marked(name: str, value: Any, strange: Mapping[str, type]) -> dict[str, Any]:
+    """Return the mark of a user's own setting, with its value where its `strange` classes can be stored."""
+    shown = getattr(value, "__qualname__", type(value).__qualname__)
+    mark = {"$": "own", "name": name, "shown": shown}
     if name == "policy":
         mark |= {trait: bool(getattr(value, trait)) for trait in ("empirical", "whole", "inner")}
     with suppress(NotStorable, ZonalError, *SENSELESS):  # a user's class may not be made from its fields
@@ -230,25 +238,26 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
     decode = Decoder(known, own)
     decode.space = decode(document.pop("space"))  # first, since regions refer to it
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
-    for name in given:
-        if name not in used:
-            fix = f"Leave {name}= out; to change it, start a new study."
-            raise InvalidInput(f"this study's {name} is stored in its file", given[name], fix)
+    for name, value in given.items():
+        fix = f"Leave {name}= out; to change it, start a new study."
+        need(name in used, f"this study's {name} is stored in its file", value, fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)
     for name, value in given.items():
-        if "is" in used[name] and not isinstance(value, type) and not _is(value, used[name]["is"]):
-            raise InvalidInput(f"this study was made with another {name}", value, "Pass the original one.")
+        problem = f"this study was made with another {name}"
+        need(_fits(value, used[name]), problem, value, "Pass the original one.")
     return Opened(settings, missing, known)
 
 
-def _is(value: Any, document: Any) -> bool:
-    """Tell whether a value is stored as this document."""
+def _fits(value: Any, mark: dict[str, Any]) -> bool:
+    """Tell whether a value, or its class, may be what a mark stands for."""
+    if "is" not in mark or isinstance(value, type):
+        return True
     try:
-        return bool(from_json(_dump(encode(value))) == document)
+        return bool(from_json(_dump(encode(value))) == mark["is"])
     except NotStorable:
         return False
 

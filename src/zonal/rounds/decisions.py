@@ -14,30 +14,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from zonal.beliefs.lattice import Fit
-from zonal.beliefs.mixture import Mixture
-from zonal.errors import InvalidInput
-from zonal.rounds import checks, replies
+from zonal.errors import need
+from zonal.rounds import checks, events, replies
 from zonal.rounds.binding import has_scale, rules
-from zonal.rounds.events import (
-    Allowed,
-    Began,
-    Corrected,
-    Doubted,
-    Edited,
-    Ended,
-    Extended,
-    Fitted,
-    Measured,
-    Observed,
-    Retracted,
-    Taken,
-)
 from zonal.rounds.growing import open_nodes, open_to_allowed, prepare
 from zonal.rounds.prices import OPENING_SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import TOTAL_TOLERANCE, State
 from zonal.spaces import Region
 
+NO_NODE = (
+    "StoOO learns about a region only from measurements of that region, and this one is not a node, "
+    "or was measured with another feedback"
+)
 GIVE_UPS = 3  # in a row, after which a region is never asked for again
 
 
@@ -45,24 +34,26 @@ def begin(settings: Settings) -> State:
     """Return the state of a new study."""
     problem = Problem(settings)
     prices, cheapest, time = problem.prices, 1.0, 1.0
-    looks = problem.looks(cheapest)
     if prices is not None:
         cheapest = prices.cheapest()
-        time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
+        time = prices.usual(settings.budget, cheapest, problem.policy.thrifty)
+    looks = problem.looks(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
-    if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
-        fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-        raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
+    (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
+    one = abs(total - 1) <= TOTAL_TOLERANCE
+    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
+    need(one, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
-    if problem.unknowns.noise and not (problem.empirical or problem.falls):
-        noise = (problem.learner.begin().model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
-    began = Began(
+    if problem.unknowns.noise and not problem.falls:
+        guess = problem.learner.begin().fit.model.noise or 0.0
+        noise = guess * math.sqrt(time)  # learned for the usual time
+    began = events.Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,
-        opening=problem.opening(h_max, looks) if prices is None else _opening(problem, h_max, cheapest, time),
+        opening=_opening(problem, h_max, cheapest, time),
         noise=noise,
         forbidden=problem.is_forbidden(root),
         cheapest=cheapest,
@@ -80,9 +71,10 @@ def begin(settings: Settings) -> State:
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
-    """Return the depth of the opening sweep where looks have a cost: at most 2/5 of it, travel included."""
+    """Return the depth of the opening sweep: it costs at most 2/5 of the budget, travel included."""
     prices, budget = problem.prices, problem.settings.budget
-    assert prices is not None
+    if prices is None:
+        return problem.opening(h_max, problem.looks(cheapest))
     each = prices.usual_price(cheapest, time)
     level = problem.opening(h_max, problem.looks(each))
     while level > 1 and prices.travels:
@@ -96,7 +88,7 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     return level
 
 
-def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State:
+def tell(state: State, fact: events.Measured, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
     draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
@@ -108,16 +100,20 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
     for slope in beside:
         _agreeing(state, slope.region, slope)
         draft.write(slope)
-    last = draft.told == state.budget if state.problem.prices is None else _is_last(draft)
-    _learn(draft, state.ledger.total, last)
+    _learn(draft, state.ledger.total, telling=True)
     if draft.table.first_child[row] < 0 and has_scale(draft):
-        judged = draft.tree
-        judged.std_before = state.tree.std
-        if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
-            open_nodes(draft, [row], expanded=True)
+        _expand(draft, state, row)
     if state.problem.policy.inner:
         prepare(draft)
     return draft.close()
+
+
+def _expand(draft: State, before: State, row: int) -> None:
+    """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
+    judged = draft.tree
+    judged.std_before = before.tree.std
+    if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
+        open_nodes(draft, [row], expanded=True)
 
 
 def _is_last(state: State) -> bool:
@@ -131,26 +127,21 @@ def _consistent(state: State, slot: int, value: float, sem: float | None, noise:
     checks.consistent(state, slot, value, sem, noise)
 
 
-def _agreeing(state: State, region: Region, fact: Measured | Observed) -> None:
+def _agreeing(state: State, region: Region, fact: events.Measured | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
-        _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, Observed) else 0.0)
+        noise = fact.noise if isinstance(fact, events.Observed) else 0.0
+        _consistent(state, slot, fact.value, fact.sem, noise)
 
 
-def observe(state: State, facts: Sequence[Observed]) -> State:
+def observe(state: State, facts: Sequence[events.Observed]) -> State:
     """Record measurements of any regions, made outside the study; their noise is determined here."""
     problem, draft = state.problem, state.fork()
     for fact in facts:
         region, sem = fact.region, fact.sem
-        plain = fact.minus is None and fact.feedback == problem.feedback
-        if problem.empirical and not (plain and state.find(region) is not None):
-            raise InvalidInput(
-                "StoOO learns about a region only from measurements of that region, and this one is not a node, "
-                "or was measured with another feedback",
-                region.name,
-                "Use a policy with a Gaussian belief, such as GPOO.",
-            )
+        able = not problem.empirical or (state.is_usual(region, fact.minus) and state.find(region) is not None)
+        need(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
             unit = 1.0 if problem.falls else state.table.unit
             fact = fact._replace(noise=problem.noise_of(region) * state.scale * unit)
@@ -162,11 +153,11 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
     return draft.close()
 
 
-def correct(state: State, facts: Sequence[Corrected | Retracted]) -> State:
+def correct(state: State, facts: Sequence[events.Mended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.fork()
     for fact in facts:
-        if isinstance(fact, Corrected):
+        if isinstance(fact, events.Corrected):
             state.belief  # noqa: B018  # computed, so that a contradiction is noticed
             checks.corrected(state, fact)
         draft.write(fact)
@@ -185,12 +176,12 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
+    draft.write(events.Ended(number, "given up" if given_up else "withdrawn", barred))
     return draft.close()
 
 
-def allow(state: State, region: Region) -> State | None:
-    """Take back the give-ups of a region and of all within it; None if there are none."""
+def given_up(state: State, region: Region) -> set[int]:
+    """Return the trials given up in a region and in all within it, as far as they still count."""
     name = region.name
 
     def inside(row: int) -> bool:
@@ -199,14 +190,14 @@ def allow(state: State, region: Region) -> State | None:
         return region.holds(own) or any(other.name == name for other in (own, *above))
 
     trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
-    return forgive(state, [number for row, number in (*trials, *state.barred.items()) if inside(row)])
+    return {number for row, number in (*trials, *state.barred.items()) if inside(row)}
 
 
 def forgive(state: State, numbers: Iterable[int]) -> State | None:
     """Take back the give-ups of trials, as far as they still count; None if none does."""
     counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
     wanted = tuple(sorted(counting.intersection(numbers)))
-    return state.apply((Allowed(wanted),)) if wanted else None
+    return state.apply((events.Allowed(wanted),)) if wanted else None
 
 
 def refit(state: State, anew: bool = True) -> State | None:
@@ -220,38 +211,27 @@ def refit(state: State, anew: bool = True) -> State | None:
     fit = _fit(draft, anew)
     if not stale and fit == known.fit:
         return None
-    draft.write(Fitted(fit, anew))
+    draft.write(events.Fitted(fit, anew))
     return draft.close()
 
 
 def edit(state: State, why: str) -> State:
     """Record that the history was edited by hand, and learn the models from what it says now."""
     draft, problem = state.fork(), state.problem
-    draft.write(Edited(why))
+    draft.write(events.Edited(why))
     _learn_anew(draft)
     draft.close()
     # Raise now, not at the next call, if the settings do not fit the space or the model.
     rules(draft)
     problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
-    if np.isnan([draft.tree.mean, draft.tree.std]).any():
-        fix = "Change fewer of the settings."
-        raise InvalidInput("with these settings the posterior cannot be computed", why, fix)
+    known = not np.isnan([draft.tree.mean, draft.tree.std]).any()
+    need(known, "with these settings the posterior cannot be computed", why, "Change fewer of the settings.")
     return draft
 
 
-def extend(state: State, n: float) -> State:
-    """Raise the budget."""
-    return state.apply((Extended(n),))
-
-
-def take_up(state: State, number: int, by: str) -> State:
-    """Have another process, or the same one again, measure a trial whose worker has ended."""
-    return state.apply((Taken(number, by),))
-
-
-def _learn(draft: State, before: int, last: bool = False) -> None:
-    """Learn the models if it is time, always after the `last` reward; also record doubts about the given model.
+def _learn(draft: State, before: int, telling: bool = False) -> None:
+    """Learn the models if it is time, always after the last trial told; also record doubts about the given model.
 
     `before` is the number of rewards at the start of this call.
     """
@@ -259,16 +239,16 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
     if draft.problem.empirical:
         return
     doubt = _doubt(draft) if known.checks(before, total) else ""
-    if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
-        draft.write(Fitted(_fit(draft)))
+    if learner.learns and (total >= known.due or (telling and _is_last(draft) and learner.stale(known, total))):
+        draft.write(events.Fitted(_fit(draft)))
     if doubt:
-        draft.write(Doubted(doubt))
+        draft.write(events.Doubted(doubt))
 
 
 def _learn_anew(draft: State) -> None:
     """Learn the models from scratch, if anything is learned: the last fit used other values."""
     if draft.problem.learner.learns and draft.ledger.total:
-        draft.write(Fitted(_fit(draft, anew=True), anew=True))
+        draft.write(events.Fitted(_fit(draft, anew=True), anew=True))
 
 
 def _fit(draft: State, anew: bool = False) -> Fit:
@@ -281,6 +261,5 @@ def _doubt(draft: State) -> str:
     if learner.learns:
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, draft.tracked, given)
-    assert isinstance(draft.belief, Mixture)
-    only = draft.belief.only
-    return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))
+    (only,) = draft.belief.members
+    return learner.check(only.residuals(), *draft.ledger.scatter(None))

@@ -119,12 +119,8 @@ class Journal:
             row = connection.execute("SELECT made, versions, settings, digest FROM study").fetchone()
             if row is None or _digest(b"", *row[:3]) != row[3]:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
-            try:
+            with _sense("the settings make"):
                 opened = settings_from_json(row[2], given, classes)
-            except ZonalError:
-                raise
-            except SENSELESS as error:
-                raise sqlite3.DatabaseError(f"the settings make no sense ({error!r})") from error
             journal = cls(target, opened, row[3], _why_read_only(target, opened))
             return journal, journal._unseen(connection, 0)
 
@@ -177,22 +173,24 @@ class Journal:
         before = rows.pop(0)[3] if known and rows else first
         if first != self._digests[0] or before != self._digests[known]:
             raise StudyFileError(REPLACED.format(self.path.name))
-        events, digests = [], self._digests[: known + 1]
+        digests = self._digests[: known + 1]
+        events = self._read(rows, known, digests)
+        # More events than the head counts are fine: a copy may have been taken between two pages.
+        if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
+            raise sqlite3.DatabaseError(f"there are {len(digests) - 1} events, not {number}")
+        self._digests = digests
+        return events
+
+    def _read(self, rows: Iterable[Any], known: int, digests: list[bytes]) -> list[Event]:
+        """Return events as stored after the known ones, and add their digests, which are checked."""
+        events = []
         self.opened.renew()
         for at, (place, time, text, stored) in enumerate(rows, known):
             digests.append(_digest(digests[-1], place, time, text))
             if place != at or digests[-1] != stored:
                 raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
-            try:
+            with _sense(f"event {at} makes"):
                 events.append(self.opened.read(text))
-            except ZonalError:
-                raise
-            except SENSELESS as error:
-                raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
-        # More events than the head counts are fine: a copy may have been taken between two pages.
-        if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
-            raise sqlite3.DatabaseError(f"there are {len(digests) - 1} events, not {number}")
-        self._digests = digests
         return events
 
     def _insert(self, connection: sqlite3.Connection, events: Iterable[Event]) -> None:
@@ -286,6 +284,17 @@ def _why_read_only(path: Path, opened: Opened) -> str:
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return "the file or its folder may not be written to."
     return ""
+
+
+@contextmanager
+def _sense(what: str) -> Iterator[None]:
+    """Turn what reading meaningless values raises into an error of the file."""
+    try:
+        yield
+    except ZonalError:
+        raise
+    except SENSELESS as error:
+        raise sqlite3.DatabaseError(f"{what} no sense ({error!r})") from error
 
 
 @contextmanager

@@ -31,6 +31,10 @@ class Log(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._items[: self.size])
 
+    def since(self, start: int) -> list[T]:
+        """Return the entries from number `start` on."""
+        return self._items[start : self.size]
+
     def plus(self, more: T) -> Log[T]:
         """Return the log with one more entry."""
         items, size = self._items, self.size

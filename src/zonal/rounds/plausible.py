@@ -17,10 +17,10 @@ from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import (
     BudgetSpent,
-    InvalidInput,
     TrialError,
     ZonalError,
     finite_number,
+    need,
     positive_number,
     standard_deviation,
     text,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
 RESTORE = "Restore what Zonal wrote."
+_need = partial(need, fix=RESTORE)
 NAMES = {"number": "a trial", "seed": "a seed", "row": "a row", "note": "a note", "value": "a measured value"}
 NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements"}
 
@@ -50,12 +51,6 @@ def named(state: State, event: events.Event) -> Iterator[None]:
         what = type(event[0]).__name__ if isinstance(event, tuple) and event else type(event).__name__
         error.args = (f"event {state.events.size} of the history ({what}): {error}",)
         raise
-
-
-def _need(holds: object, problem: str, value: Any) -> None:
-    """Raise unless something holds."""
-    if not holds:
-        raise InvalidInput(problem, value, RESTORE)
 
 
 def facts(event: events.Event) -> events.Event:
@@ -120,13 +115,10 @@ def _asked(state: State, fact: events.Asked) -> None:
     """Raise if a trial is not the next one, or its node is not in the tree, or it cannot be paid."""
     checks.within_budget(state)
     row, table = fact.row, state.table
-    if not (
-        fact.number == state.asked.size
-        and row < table.size
-        and (int(table.depth[row]), int(table.index[row])) == fact.node
-        and fact.replicate == state.looks_at(row) + 1
-        and fact.draw in (state.draws, *state.freed)
-    ):
+    found = row < table.size and table.node(row) == fact.node
+    following = (fact.number, fact.replicate) == (state.asked.size, state.looks_at(row) + 1)
+    drawn = fact.draw in (state.draws, *state.freed)
+    if not (found and following and drawn):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices
@@ -215,8 +207,7 @@ def _split(state: State, fact: events.Split) -> None:
     for row in rows:
         _node(state, row)
         _need(state.may_split(row), "this node may not be split", row)
-        depth, index = int(state.table.depth[row]), int(state.table.index[row])
-        children += len(state.problem.space.children(depth, index, state.cells[row])[0])
+        children += len(state.problem.space.children(*state.table.node(row), state.cells[row])[0])
     complete = {len(noise), len(forbidden)} <= {0, children}
     _need(complete, "noise and forbidden need one entry per child", (noise, forbidden))
     said = noise or not state.problem.noise_by_region
@@ -236,12 +227,16 @@ def _fitted(state: State, fact: events.Fitted) -> None:
     for model in (fit.model, *(own.model for own in fit.members)):
         _model(problem, model)
     families = len(problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
-    axes = len(problem.frame.symbols)
     for cell in fit.best:
-        found = isinstance(cell, tuple) and len(cell) == 2 and isinstance(cell[1], tuple) and len(cell[1]) == axes
-        there = found and all(type(step) is int for step in cell[1])
-        _need(there, "this is not a place in the grid of models", cell)
-        whole_number(cell[0], "a family of models", 0, families - 1)
+        _cell(cell, families, axes=len(problem.frame.symbols))
+
+
+def _cell(cell: Any, families: int, axes: int) -> None:
+    """Raise if this is no cell of the grid of models: a family, and a whole number of steps for each axis."""
+    found = isinstance(cell, tuple) and len(cell) == 2 and isinstance(cell[1], tuple) and len(cell[1]) == axes
+    there = found and all(type(step) is int for step in cell[1])
+    _need(there, "this is not a place in the grid of models", cell)
+    whole_number(cell[0], "a family of models", 0, families - 1)
 
 
 def _model(problem: Problem, model: Model) -> None:

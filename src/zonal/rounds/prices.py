@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.errors import InvalidInput, finite_number, need, positive_number
 from zonal.rounds.events import Asked
 from zonal.spaces import Node, Region
 
@@ -30,32 +30,29 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
-    if isinstance(times, str | bytes) or not np.iterable(times):
-        raise InvalidInput(f"{name} must be a list", times, fix)
+    listable = np.iterable(times) and not isinstance(times, str | bytes)
+    need(listable, f"{name} must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
-    if len(set(listed)) < len(listed):
-        raise InvalidInput(f"{name} must differ from each other", times, fix)
+    need(len(set(listed)) == len(listed), f"{name} must differ from each other", times, fix)
     return listed
 
 
 def checked_price(value: Any, name: str) -> float:
     """Check a cost, and return it."""
     number = finite_number(value, name)
-    if number < 0:
-        raise InvalidInput(f"{name} must not be negative", value, "Pass 0 or more.")
+    need(number >= 0, f"{name} must not be negative", value, "Pass 0 or more.")
     return number
 
 
 def checked_travel(travel: Any, name: str, space: Any) -> float:
     """Check the cost of travel per unit of distance, and return it."""
     number = checked_price(travel, name)
-    if not space.continuous:
-        fix = "Pass a function of two regions."
-        raise InvalidInput("this space has no distances of its own", travel, fix)
-    if len(set(space.units)) > 1:
-        units = ", ".join(unit or "none" for unit in space.units)
-        fix = "Give all axes one unit, or pass a function of two regions that returns the cost of travel."
-        raise InvalidInput(f"axes of different units ({units}) have no common distance for travel", travel, fix)
+    fix = "Pass a function of two regions."
+    need(space.continuous, "this space has no distances of its own", travel, fix)
+    units = ", ".join(unit or "none" for unit in space.units)
+    problem = f"axes of different units ({units}) have no common distance for travel"
+    fix = "Give all axes one unit, or pass a function of two regions that returns the cost of travel."
+    need(len(set(space.units)) == 1, problem, travel, fix)
     return number
 
 

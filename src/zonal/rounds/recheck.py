@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args
 
-from zonal.errors import InvalidInput, ZonalError
+from zonal.errors import ZonalError, need
 from zonal.rounds import choosing, decisions, events
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
@@ -96,8 +96,8 @@ DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
 
 def _decide(settings: Settings, state: State | None, what: Any, event: Event) -> State:
     """Return the state after what would be decided now."""
-    if (state is None) != isinstance(what, events.Began):
-        raise InvalidInput("a study begins once, with Began first", what, "Pass all of study.events.")
+    first = (state is None) == isinstance(what, events.Began)
+    need(first, "a study begins once, with Began first", what, "Pass all of study.events.")
     if state is None:
         return decisions.begin(settings)
     decided = DECIDED.get(type(what))
@@ -112,10 +112,15 @@ def difference(one: Any, other: Any, at: str = "") -> str:
     if parts and type(one) is type(other) and parts.keys() == others.keys():
         found = (difference(own, others[name], f"{at}.{name}") for name, own in parts.items())
         return next(filter(None, found), "")
-    same = one == other
+    return "" if _same(one, other) else f"{at[1:] or 'it'} was {one!r} and would be {other!r}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two values without parts are the same, up to rounding."""
     if isinstance(one, float) and isinstance(other, float):
-        same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))
-    return "" if same else f"{at[1:] or 'it'} was {one!r} and would be {other!r}"
+        close = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2)
+        return close or (math.isnan(one) and math.isnan(other))
+    return bool(one == other)
 
 
 def _parts(value: Any) -> dict[Any, Any]:

@@ -21,11 +21,13 @@ def number(answer: Any, question: str) -> int:
         raise _wrong(question, "the row of a node", answer) from None
 
 
-def time(answer: Any, terms: Any) -> float:
-    """Return one of the times that may be chosen."""
-    if terms is None or answer not in terms.times:
-        raise _wrong("choose", "a row, or a row and one of the study's times", answer)
-    return float(answer)
+def timed(answer: Any, terms: Any) -> tuple[Any, float]:
+    """Return the answer without its time, and one of the times that may be chosen: the first if it has none."""
+    pair = isinstance(answer, tuple) and len(answer) == 2
+    chosen, time = answer if pair else (answer, terms.times.item(0))
+    if time not in terms.times:
+        raise _wrong("choose", "a row, or a row and one of the study's times", time)
+    return chosen, float(time)
 
 
 def row(answer: Any, question: str, tree: Tree) -> int:

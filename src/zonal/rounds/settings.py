@@ -24,6 +24,7 @@ from zonal.errors import (
     InvalidInput,
     check_choice,
     finite_number,
+    need,
     positive_number,
     random_generator,
     standard_deviation,
@@ -87,18 +88,18 @@ def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
     return checked_feedback(Mean() if feedback is None else feedback, space)
 
 
-def _policy(policy: Any, name: str, space: Any) -> Policy | None:
-    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
-        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+def _policy(policy: Any, name: str, space: Any) -> Any:
+    able = policy is None or (hasattr(policy, "bind") and not isinstance(policy, type))
+    need(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
 
 
 def _kernel(kernel: Any, name: str, space: Any) -> Any:
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
-    if not (kernel is None or family or function or is_kernel(kernel)):
-        fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned."
-        raise InvalidInput("kernel must be a kernel, a kernel class or None", kernel, fix)
+    able = kernel is None or family or function or is_kernel(kernel)
+    fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned."
+    need(able, "kernel must be a kernel, a kernel class or None", kernel, fix)
     return kernel
 
 
@@ -191,6 +192,23 @@ def _seed(rng: Any) -> int:
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
+def _is_unsaid(noise: Noise | None) -> bool:
+    """Tell whether noise is known to fall with weight, but not how large it is."""
+    return isinstance(noise, PerWeight) and noise.std is None
+
+
+def _unknowns(settings: Settings, empirical: bool) -> Unknowns:
+    """Return what is learned; what was given is kept."""
+    kernel, space = settings.kernel, settings.space
+    if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
+        kernel = custom(kernel, space.features[:: -(-space.size // TRIED_POINTS)])
+    mean = 0.0 if empirical or isinstance(kernel, Kernel) else None
+    if settings.mean is not None:
+        mean = settings.sign * settings.mean
+    noise = settings.noise is None or _is_unsaid(settings.noise)
+    return Unknowns(kernel, noise and not empirical, mean)
+
+
 class Problem:
     """What can be computed from the settings alone, and caches that all states of a study share."""
 
@@ -200,20 +218,14 @@ class Problem:
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
-        kernel: Spec = settings.kernel
-        if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
-            kernel = custom(kernel, self.space.features[:: -(-self.space.size // TRIED_POINTS)])
-        mean = None if settings.mean is None else self.sign * settings.mean
-        if mean is None and (isinstance(kernel, Kernel) or self.policy.empirical):
-            mean = 0.0
-        noise = settings.noise
-        unsaid = isinstance(noise, PerWeight) and noise.std is None
-        self.unknowns = Unknowns(kernel, noise is None or unsaid, mean)  # what is learned
-        self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.empirical = self.policy.empirical  # the belief has no models
+        self.unknowns = _unknowns(settings, self.empirical)  # what is learned
+        self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.learner = Learner(self.unknowns, self.frame, learns=not self.empirical)
         self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
-        self.falls = unsaid and not self.empirical  # noise is learned, and known to fall with weight
+        noise = settings.noise
+        unsaid = _is_unsaid(noise)
+        self.falls = unsaid and self.unknowns.noise  # noise is learned, and known to fall with weight
         self.noise_by_region = self.falls or (callable(noise) and not unsaid)
         # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
         self.usual_noise = noise if isinstance(noise, float) else float(not self.empirical)
@@ -240,10 +252,15 @@ class Problem:
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
         """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
-        if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
-            problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
-            raise InvalidInput(problem, h_max, "Lower the policy's h_max.")
+        able = all(self.space.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
+        problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
+        need(able, problem, h_max, "Lower the policy's h_max.")
         return deepest
+
+    def bottom(self, h_max: int) -> int:
+        """Return the depth of the smallest regions."""
+        deepest = self.space.deepest()
+        return h_max + 1 if deepest is None else min(h_max + 1, deepest)
 
     def counts(self, h_max: int) -> tuple[int, ...]:
         """Return the number of nodes at each depth."""
@@ -275,17 +292,14 @@ class Problem:
             raise InvalidInput(f"forbidden({region.name}) must be True or False", said, "Return one of the two.")
         return bool(said)
 
-    def variance(self, noise: float, sem: float | None, weight: float = 1.0) -> float | None:
-        """Return the noise variance of a reward that took `weight` times the usual time; None if it is learned."""
+    def weighed(self, noise: float, sem: float | None, time: float = 1.0) -> tuple[float | None, float]:
+        """Return the noise variance of a reward of `time` usual times, None if it is learned, and its weight."""
+        weight = time / noise**2 if self.falls and noise else time  # with a sem there is no noise
         if self.empirical:  # every reward counts the same on an empirical belief
-            return None
+            return None, weight
         if sem is not None:
-            return sem**2
-        return None if self.unknowns.noise else noise**2 / weight
-
-    def weight(self, noise: float, time: float) -> float:
-        """Return the weight of a reward that took `time` usual times, where noise is learned."""
-        return time / noise**2 if self.falls and noise else time  # with a sem there is no noise
+            return sem**2, weight
+        return None if self.unknowns.noise else noise**2 / time, weight
 
 
 def is_of_user(error: Exception) -> bool:

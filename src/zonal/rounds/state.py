@@ -23,17 +23,10 @@ from zonal.beliefs.ledger import UNMEASURED, Ledger, Tally
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
-from zonal.errors import InvalidInput, NumericalWarning
-from zonal.policies.rules import scattered
+from zonal.errors import InvalidInput
+from zonal.policies.rules import Terms, scattered
 from zonal.rounds import plausible
-from zonal.rounds.events import (
-    Asked,
-    Began,
-    Event,
-    Fact,
-    Measured,
-    Observed,
-)
+from zonal.rounds.events import Asked, Began, Event, Fact, Measured, Observed
 from zonal.rounds.log import Log
 from zonal.rounds.prices import left, paid
 from zonal.rounds.settings import Problem
@@ -94,7 +87,7 @@ class State:
         # Trials told as differences: the slot of the difference, and the region subtracted.
         self.differences: dict[int, tuple[int, Region]] = {}
         self.paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
-        self.places: dict[str, int] = {}  # the last row of each worker, and of any (""), where travel has a cost
+        self.places: dict[str, int] = {}  # the last row of each worker, and of any ("")
         self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
         self.barred: dict[int, int] = {}  # rows that cannot be measured, and the trial that was given up there
         self.failures: dict[int, tuple[int, ...]] = {}  # trials given up in a row, by row of the table
@@ -229,11 +222,6 @@ class State:
         self._shown, self._overlay = False, None
 
     @property
-    def complaints(self) -> tuple[NumericalWarning, ...]:
-        """Warnings of the belief, as far as it was computed."""
-        return () if self.worked_out is None else self.worked_out.complaints
-
-    @property
     def tree(self) -> Tree:
         """The nodes with their posterior from told measurements."""
         if not self._shown:
@@ -244,24 +232,26 @@ class State:
             self.table = Tree(self.table, self.tallies, self.pending)
         return self.table
 
-    def seen(self) -> Tree:
-        """Return the nodes as a policy should see them: trials under way make std smaller."""
-        if not self.pending:
-            return self.tree
-        overlay = self.overlay()
-        assert overlay is not None
-        return self.table.believed(*overlay.columns, self.in_order, self.tallies, self.pending)
+    def seen(self, terms: Terms | None = None) -> Tree:
+        """Return the nodes as a policy should see them: trials under way make std smaller, and looks may cost."""
+        if self.pending:
+            columns = self.overlay().columns
+            tree = self.table.believed(*columns, self.in_order, self.tallies, self.pending)
+        else:
+            tree = self.tree
+        if terms is not None:
+            tree = Tree(tree)
+            tree.terms = terms
+        return tree
 
-    def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
-        """Return the belief including the trials under way; None if there are none."""
-        if not self.pending:
-            return None
+    def overlay(self) -> MixtureOverlay | EmpiricalBelief:
+        """Return the belief including the trials under way."""
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
             weight = asked.time / self.began.time
             noise = self.table.relative.item(asked.row)
-            variance, weight = self.problem.variance(noise, None, weight), self.problem.weight(noise, weight)
+            variance, weight = self.problem.weighed(noise, None, weight)
             self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
@@ -286,13 +276,16 @@ class State:
 
     def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
         """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
-        plain = minus is None and region.feedback == self.problem.feedback
-        row = self.find(region) if plain else None
+        row = self.find(region) if self.is_usual(region, minus) else None
         return self.outside.get(self.name_of(region, minus)) if row is None else int(self.table.slot[row])
+
+    def is_usual(self, region: Region, minus: Region | None) -> bool:
+        """Tell whether a region is measured as those of trials are: by the study's feedback, and alone."""
+        return minus is None and bool(region.feedback == self.problem.feedback)
 
     def name_of(self, region: Region, minus: Region | None) -> Hashable:
         """Return what identifies a region as it is measured, less another."""
-        if minus is None and region.feedback == self.problem.feedback:
+        if self.is_usual(region, minus):
             return region.key
         return region.key, region.feedback, minus and minus.key
 

@@ -74,15 +74,22 @@ def own_classes(value: Any) -> dict[str, type]:
     if type(value) in PLAIN:
         return {}
     kind = value if isinstance(value, type) else type(value)
-    names = stored(kind)
-    found = {} if names is None or public().get(kind.__name__) is kind else {kind.__name__: kind}
-    if names is not None:
-        parts: Iterable[Any] = () if value is kind else [getattr(value, name) for name in names]
-    else:
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    for part in parts:
+    known = stored(kind) is None or public().get(kind.__name__) is kind
+    found = {} if known else {kind.__name__: kind}
+    for part in _parts(value):
         found |= own_classes(part)
     return found
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """Return the fields or items of a value; a class has none."""
+    kind: type = type(value)
+    names = stored(kind)
+    if names is not None:
+        return [getattr(value, name) for name in names]
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, tuple | list) else ()
 
 
 def encode(value: Any, given: Given = None) -> Any:
@@ -183,12 +190,15 @@ class Decoder:
             return tuple([self(item) if type(item) in NESTED else item for item in value])
         if not isinstance(value, dict):
             return value
-        name = value["$"]
-        if name in self._makers:
-            # Most parts are plain; skipping the call saves time.
-            return self._makers[name](
-                **{part: self(own) if type(own) in NESTED else own for part, own in value.items() if part != "$"}
-            )
+        make = self._makers.get(value["$"])
+        if make is None:
+            return self._otherwise(value["$"], value)
+        # Most parts are plain; skipping the call saves time.
+        parts = {part: self(own) if type(own) in NESTED else own for part, own in value.items() if part != "$"}
+        return make(**parts)
+
+    def _otherwise(self, name: str, value: dict[str, Any]) -> Any:
+        """Return a mapping, what a mark stands for, or the first value of its class."""
         if name == "dict":
             return {key: self(item) for key, item in value["items"].items()}
         if name in MARKS and self.own is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.beliefs.gp import GaussianBelief, Overlay
-from zonal.beliefs.mixture import Mixture, MixtureOverlay
+from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput
 from zonal.policies.rules import Rows, View
 from zonal.rounds.state import State
@@ -24,12 +25,11 @@ def views(state: State, pending: bool = True) -> list[View]:
         raise InvalidInput("a belief from empirical means has no covariances", "StoOO", "Use another policy.")
     size, slots = tree.size, tree.slot
     of_rows: Any = slice(0, size) if state.in_order else slots
-    overlay = state.overlay() if pending else None
-    assert overlay is None or isinstance(overlay, MixtureOverlay)
+    seen: Sequence[GaussianBelief | Overlay] = (state.overlay() if pending else belief).members
     smallest = _smallest_variances(state, belief)
     made, weights = [], partial(_weights, state)
-    for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
-        own = member if overlay is None else overlay.overlays[number]
+    each = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
+    for member, own, weight, least in each:
         noise = member.model.noise
 
         def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
@@ -42,7 +42,7 @@ def views(state: State, pending: bool = True) -> list[View]:
                 std=np.sqrt(own.variance[of_rows]),
                 noise=tree.relative if noise is None else noise * tree.relative,
                 prior=member.prior[of_rows],
-                smallest=smallest[number],
+                smallest=least,
                 covariance=covariance,
                 weights=weights,
             )
@@ -53,7 +53,7 @@ def views(state: State, pending: bool = True) -> list[View]:
 def _weights(state: State, rows: Rows) -> Floats:
     """Return how much of the space lies in some nodes; each is computed once."""
     table, kept = state.table, state.problem.weights
-    nodes = list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
+    nodes = table.nodes(rows)
     for node, row in zip(nodes, rows.tolist(), strict=True):
         if node not in kept:
             kept[node] = state.region(row).weight
@@ -65,8 +65,7 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     problem = state.problem
     kept = problem.smallest
     if kept is None or kept[0] is not state.known.fit:
-        space, deepest = problem.space, problem.space.deepest()
-        depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
+        space, depth = problem.space, problem.bottom(state.h_max)
         cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         layout = problem.frame.layout
         own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))

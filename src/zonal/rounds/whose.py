@@ -54,13 +54,16 @@ def is_gone(who: str) -> bool:
         return bool(run) and who not in _running
     if os.name == "nt":
         return False  # there, os.kill would end the process
+    return _is_free(int(pid)) or (bool(started) and _started(int(pid)) != started)
+
+
+def _is_free(pid: int) -> bool:
+    """Tell whether no process has this number."""
     try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        pass  # it runs under another user
-    return bool(started) and _started(int(pid)) != started
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # else it runs under another user
+    return False
 
 
 def _started(pid: int) -> str:

@@ -34,7 +34,9 @@ def write(state: State, fact: events.Fact) -> None:
 
 def _without(entries: dict[int, T], number: int) -> dict[int, T]:
     """Return entries without one of them."""
-    return {other: entries[other] for other in entries if other != number}
+    others = {**entries}
+    del others[number]
+    return others
 
 
 def _ask(state: State, asked: events.Asked) -> None:
@@ -43,24 +45,18 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.settings.max_looks is not None:
         _look(state, asked.row)
-    _go(state, asked)
+    state.places = {**state.places, asked.by: asked.row, "": asked.row}
     if asked.draw == state.draws:
         state.draws += 1
     else:
         state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
 
 
-def _go(state: State, asked: events.Asked) -> None:
-    """Record where a worker is, where that matters."""
-    if state.problem.settings.travel is not None:
-        state.places = {**state.places, asked.by: asked.row, "": asked.row}
-
-
 def _take(state: State, fact: events.Taken) -> None:
     """Record who measures a trial from now on."""
     asked = state.pending[fact.number]._replace(by=fact.by)
     state.pending = {**state.pending, fact.number: asked}
-    _go(state, asked)
+    state.places = {**state.places, fact.by: asked.row, "": asked.row}
 
 
 def _measure(state: State, fact: events.Measured) -> None:
@@ -94,9 +90,8 @@ def _measure(state: State, fact: events.Measured) -> None:
 
 def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
     """Enter a reward into the ledger; the belief is updated when it is read."""
-    problem = state.problem
-    reward, variance = problem.sign * value, problem.variance(noise, sem, weight)
-    weight = problem.weight(noise, weight)
+    reward = state.problem.sign * value
+    variance, weight = state.problem.weighed(noise, sem, weight)
     state.ledger = state.ledger.plus(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
     state.wait((slot, reward, variance, state.ledger, weight))
@@ -110,21 +105,15 @@ def _observe(state: State, fact: events.Observed) -> None:
     state.observed = state.observed.plus((slot, fact))
 
 
-def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
+def _recount(state: State, fact: events.Mended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     slot, of = state.origin(fact.observed, fact.number)[0], state.problem
     rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
-    lines = [
-        (reward, of.variance(noise, sem, time), of.weight(noise, time)) for _, reward, noise, sem, time in rewards
-    ]
+    lines = [(reward, *of.weighed(noise, sem, time)) for _, reward, noise, sem, time in rewards]
     state.ledger = state.ledger.having(slot, lines)
     if not fact.observed:
-        row = state.asked[fact.number].row
-        if fact.number not in state.differences:
-            own = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
-            state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
-        if isinstance(fact, events.Retracted):
-            _untell(state, fact.number, row)
+        told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
+        _retell(state, fact, told)
     state.rebase()
     state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
     if of.learner.learns and not state.ledger.total:
@@ -150,10 +139,20 @@ def _rewards_of(
     return found
 
 
+def _retell(state: State, fact: events.Mended, rewards: list[tuple[float, float | None, float]]) -> None:
+    """Count these rewards at the node of a trial that was corrected or retracted."""
+    row = state.asked[fact.number].row
+    if fact.number not in state.differences:
+        state.tallies = {**state.tallies, row: state.tally(row).retold(rewards)}
+    if isinstance(fact, events.Retracted):
+        _untell(state, fact.number, row)
+
+
 def _untell(state: State, number: int, row: int) -> None:
     """Count a trial as not told."""
     state.told -= 1
-    state.paid = _without(state.paid, number)
+    if number in state.paid:
+        state.paid = _without(state.paid, number)
     if number in state.differences:
         state.differences = _without(state.differences, number)
         _count(state, row, -1)
