@@ -44,6 +44,7 @@ def budgets_of(report: str) -> list[str]:
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -85,6 +86,7 @@ def test_a_space_is_played_from_words_to_a_report_and_a_picture(
     assert out.stat().st_size > 10_000
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     [

@@ -228,6 +228,7 @@ def test_a_picture_is_drawn_of_any_space(sky: Path, folder: Path) -> None:
         zonal("plot", f"{name}.db", "--out", f"{name}.png")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_picture_of_python_is_drawn_from_the_shell_with_its_labels(kind: Kind, folder: Path) -> None:
     line = ["--axis", "depth=0..30:m", "--smallest", "2", "--noise", "0.1", "--value", "grade", "--unit", "g/t"]

@@ -40,6 +40,7 @@ def text_of(documents: list[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(document) + "\n" for document in documents).encode()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_an_export_comes_back_as_it_was(number: int) -> None:
     content = exports()[number]

@@ -125,6 +125,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(
     assert rows(name, tmp_path / "c", rng=1) != first
 
 
+@pytest.mark.one_in(2)
 @every_experiment
 def test_legends_cover_neither_data_nor_labels(name: str, made: Made) -> None:
     figure = made[name][1]

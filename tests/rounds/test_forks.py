@@ -237,7 +237,7 @@ def further(state: State, rounds: int) -> State:
     return state
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(7)
 @each_case
 def test_two_decisions_from_one_state_each_equal_their_own_replay_to_the_last_bit(kind: str, policy: str) -> None:
     state = made(kind, policy)
@@ -261,7 +261,7 @@ def test_two_decisions_from_one_state_each_equal_their_own_replay_to_the_last_bi
         assert print_of(fresh) == found, number
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(7)
 @each_case
 def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, policy: str) -> None:
     """Predictions, rankings and certainties of one state, before and after others have grown from it."""
@@ -291,7 +291,7 @@ def answered(state: State) -> tuple[Any, ...]:
     return tuple(map(repr, said))
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("policy", ["default", "GPOO", "StoOO", "learned"])
 @pytest.mark.parametrize("kind", ["line", "plane with a smallest", "dna", "mixed", "points", "hierarchy"])
 @pytest.mark.parametrize("seed", range(2))
