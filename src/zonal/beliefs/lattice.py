@@ -163,6 +163,9 @@ class Explorer:
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
+        alone = np.eye(len(symbols), dtype=int).tolist()
+        ahead = dict.fromkeys([(1,) * len(symbols), *map(tuple, alone)])
+        self._moves = [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
         self.found: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
@@ -194,10 +197,7 @@ class Explorer:
     def neighbours(self, cell: Cell) -> list[Cell]:
         """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
         family, steps = cell
-        d = len(steps)
-        moves = np.concatenate((np.ones((1, d), dtype=int), np.eye(d, dtype=int)))
-        near = np.concatenate((steps + moves, steps - moves))
-        cells = [(family, tuple(own)) for own in near.tolist()]
+        cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
     def summit(self, cells: Iterable[Cell]) -> list[Cell]:

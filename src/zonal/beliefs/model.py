@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Unknowns:
     noise: bool  # whether the noise is learned
     mean: float | None  # the prior mean, None if it is learned
 
-    @property
+    @cached_property
     def given(self) -> Kernel | None:
         """The kernel, if it is given."""
         return self.kernel if isinstance(self.kernel, Kernel) else None
