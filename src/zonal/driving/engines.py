@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import threading
-import uuid
 import warnings
 from collections.abc import Callable, Collection
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -109,7 +109,7 @@ class Elsewhere(Engine):
         self._start = start
         self._own = own
         self._executor = _started(start)
-        self._token = uuid.uuid4().hex
+        self._token = os.urandom(16).hex()
         self._sent = 0
         self._news: SimpleQueue[Future[Any]] = SimpleQueue()
         self._died = 0

@@ -8,7 +8,7 @@ and forbidden.
 from __future__ import annotations
 
 import math
-import uuid
+import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -49,7 +49,7 @@ def begin(settings: Settings) -> State:
         guess = problem.learner.begin().fit.model.noise or 0.0
         noise = guess * math.sqrt(time)  # learned for the usual time
     began = events.Began(
-        id=uuid.uuid4().hex[:12],
+        id=os.urandom(6).hex(),
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,

@@ -12,7 +12,6 @@ import os
 import platform
 import sqlite3
 import threading
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -81,7 +80,7 @@ class Journal:
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
         """Make a file of settings and events; it appears complete or not at all, and never replaces another."""
-        ending = f".{uuid.uuid4().hex[:12]}.new"
+        ending = f".{os.urandom(6).hex()}.new"
         target = file_path(path, beside=f".{ending}-journal").absolute()
         if target.exists():
             raise StudyFileError(TAKEN.format(target.name))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,6 +106,8 @@ class Listing:
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
+        from html import escape  # here, as it is seldom needed and slow to import
+
         sides = ["right" if _is_numeric(cells) else "left" for cells in self.columns.values()]
 
         def row(tag: str, cells: Sequence[str]) -> str:
@@ -231,6 +232,8 @@ def _cut(columns: list[list[str]], right: Sequence[bool], width: int) -> list[li
 
 def card(title: str, facts: Mapping[str, object]) -> str:
     """Return a title and a few facts as HTML, for a notebook."""
+    from html import escape
+
     rows = "".join(
         f'<tr><th style="{CELL}text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}text-align:left"><b>{escape(short(fact))}</b></td></tr>'
