@@ -130,8 +130,8 @@ FAULTS = {
     ),
     "symbols of an axis in a shell": Fault(
         "tables/wording.py",
-        'listed["symbols"].split(",")',
-        'listed["symbols"].split(";")',
+        'for symbol in text.split(",")]',
+        'for symbol in text.split(";")]',
         "test_recipe.py tables commands",
     ),
     "a standard error without the root": Fault(
