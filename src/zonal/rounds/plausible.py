@@ -31,12 +31,12 @@ from zonal.rounds.outcomes import outcomes
 from zonal.rounds.prices import checked_price
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
+from zonal.spaces.region import RESTORE
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
 
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
-RESTORE = "Restore what Zonal wrote."
 _need = partial(need, fix=RESTORE)
 NAMES = {"number": "a trial", "seed": "a seed", "row": "a row", "note": "a note", "value": "a measured value"}
 NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements"}
