@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 SHARED_FROM = 9216  # numbers in a matrix from which OpenBLAS shares a matrix-vector product among threads
 _LEFT_ALONE = nullcontext()
@@ -49,6 +48,8 @@ def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 @cache
 def libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """Return functions that get and set the threads of each loaded BLAS; finding them takes milliseconds, once."""
+    from threadpoolctl import ThreadpoolController  # when the first study is made, not with `import zonal`
+
     found = ThreadpoolController().select(user_api="blas").lib_controllers
     return [(_counter(library), library.set_num_threads) for library in found]
 

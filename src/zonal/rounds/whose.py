@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import itertools
 import os
 import socket
@@ -27,6 +26,8 @@ def _named(pid: int) -> str:  # kept by number: a forked process is another one
 
 def person() -> str:
     """Return the person who runs this process: user and host."""
+    import getpass  # only for corrections
+
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container may run as a number without a name
