@@ -33,7 +33,6 @@ FINALISTS = 16  # nodes whose gain is computed exactly
 NODES = 16  # of the quadrature rule: exact to five digits
 
 
-@dataclass(frozen=True)
 class AboveRules(KnowledgeRules):
     """The search for a set, bound to a problem; it grows and recommends as the default does."""
 

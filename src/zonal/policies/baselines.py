@@ -22,7 +22,6 @@ MOST_LEAVES = 4096
 DRAW_JITTER = 1e-8
 
 
-@dataclass(frozen=True)
 class LeafRules(Rules):
     """A baseline bound to a problem: it measures the leaf that the policy picks."""
 

@@ -44,7 +44,6 @@ SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
 MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
-@dataclass(frozen=True)
 class KnowledgeRules(Rules):
     """The knowledge gradient bound to a problem."""
 
