@@ -1,9 +1,10 @@
 """Values that once came through to a raw Python error, or lost a part without a word."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import zonal as zn
@@ -163,3 +164,49 @@ def test_what_is_given_again_on_opening_passes_the_checks_of_the_beginning(tmp_p
         for wrong in (object(), 3, "text", []):
             with pytest.raises(zn.InvalidInput, match=f"{name} must be"):
                 zn.Study.open(tmp_path / "own.db", **own | {name: wrong})
+
+
+class Indexed:
+    """Can be read by number but not listed, as a lazy data frame."""
+
+    def __getitem__(self, at: int) -> float:
+        raise KeyError(at)
+
+
+HOSTILE: dict[str, Callable[[], object]] = {
+    "no box": lambda: zn.Box(cast(Any, Indexed())),
+    "no widths": lambda: zn.Box([(0, 1)], smallest=cast(Any, Indexed())),
+    "no rings": lambda: zn.Box([(0, 1)], periodic=cast(Any, Indexed())),
+    "rings in an array": lambda: zn.Box([(0, 1), (1, 2)], periodic=cast(Any, np.array([[0, 1]]))),
+    "names of two kinds": lambda: zn.Box({"x": (0, 1)}, smallest=cast(Any, {1: 2, "q": 3})),
+    "lists as a name": lambda: zn.Points([[1.0], [2.0]]).region(([0], [1])),
+    "a huge feature": lambda: zn.Points([[10**400]]),
+    "huge features": lambda: zn.Points([10**400, 1]),
+    "a huge frequency": lambda: zn.Sequences("AC", 2, frequencies=[10**400, 1]),
+    "no frequencies": lambda: zn.Sequences("ACG", 2, frequencies=pd.DataFrame()),
+    "no name": lambda: zn.Hierarchy.from_parents(cast(Any, {None: None})),
+    "a name not available": lambda: zn.Hierarchy.from_table({"a": ["x", pd.NA]}),
+    "arrays as names": lambda: zn.Hierarchy.from_table(cast(Any, {"a": np.zeros((2, 2))})),
+    "uneven weights": lambda: zn.Hierarchy({"q": ["a", "b"]}, weights=cast(Any, {"a": [[1], [2, 3]], "b": 1})),
+    "uneven values": lambda: from_table(zn.Sequences("AC", 1), cast(Any, [[1, 2], 3])),
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_a_space_of_hostile_parts_is_refused_in_a_sentence(make: Callable[[], object]) -> None:
+    with pytest.raises(zn.InvalidInput, match=r"; got .*\. [A-Z]"):
+        make()
+
+
+@pytest.mark.parametrize("one", [False, True])
+def test_forbidden_regions_from_a_generator_all_count(one: bool) -> None:
+    box = zn.Box({"x": (0, 1)}, smallest=0.1)
+    regions = [{"x": (0.0, 0.25)}, {"x": (0.5, 0.75)}][: 1 if one else 2]
+    given: tuple[Any, ...] = regions, map(box.region, regions)
+    listed, made = (zn.Study(box, budget=4, forbidden=own) for own in given)
+    assert made.settings.forbidden == listed.settings.forbidden is not None
+
+
+def test_the_page_counts_sequences_beyond_any_float() -> None:
+    region = zn.Sequences("ACGT", 600).cell((1, 0))
+    assert region.as_page()["members"] == 4**599

@@ -27,6 +27,7 @@ from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, need, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
+from zonal.spaces import Space
 
 # Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
 Piece = tuple[list[Floats], list[int]]
@@ -55,7 +56,7 @@ class Prior:
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw a function."""
-        kernel = self.kernel or drawn_kernel(self.space, self.std, rng)
+        kernel = drawn_kernel(self.space, self.std, rng) if self.kernel is None else self.kernel
         terms = _roots(self.space, kernel) if self.kernel is None else self._roots
         with one_thread():
             values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
@@ -78,7 +79,7 @@ def model_of(
     `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
     fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-    need(hasattr(space, "with_smallest"), "functions need a space", space, fix)
+    need(isinstance(space, Space), "functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -155,6 +156,7 @@ class Hierarchy(MemberSpace):
         """
         some = isinstance(parents, Mapping) and parents
         need(some, "parents must map each name to its parent", parents, "Pass {'Sydney': 'NSW', ...}.")
+        need(None not in parents, "every region needs a name", None, "Name it.")
         refuse(repeated(map(str, parents)), "two regions have the same name", "Rename one.")
         ways = {name: _way(parents, name) for name in parents}
         inner = set(parents.values())
@@ -319,7 +321,9 @@ def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
 
 def _text(name: Any) -> str:
     """Return the name of a region in a table as text, "" if there is none."""
-    return "" if name is None or name != name else str(name)
+    with suppress(TypeError, ValueError):  # pandas' NA is neither equal to itself nor not; an array is no name
+        return "" if name is None or name != name else str(name)
+    return ""
 
 
 def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:

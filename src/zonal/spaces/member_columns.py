@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -60,7 +61,8 @@ def checked_features(features: Any, what: str) -> Floats:
     """Check features, and return an array of shape (n, d); an error names the row."""
     table = as_array(features)
     if table.dtype == object and table.ndim == 2 and all(isinstance(value, Real) for value in table.flat):
-        table = table.astype(float)
+        with suppress(OverflowError):  # then it stays what it is, and is named below
+            table = table.astype(float)
     if table.dtype.kind in "iuf" and table.ndim == 1:
         table = table[:, None]
     if table.dtype.kind not in "iuf" or table.ndim != 2:
@@ -85,7 +87,7 @@ def _complain_of_rows(features: Any, what: str) -> NoReturn:
         for value in numbers:
             try:
                 float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InvalidInput(f"row {number} of {what} has an entry that is no number", value, fix) from None
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
@@ -127,7 +129,7 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     strangers = (name for name in named if name not in known)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
     refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
-    width = np.size(next(iter(named.values())))
+    width = as_array(next(iter(named.values()))).size
     for leaf, value in named.items():
         _check_leaf(leaf, value, what, width)
     return [named[leaf] for leaf in leaves]
@@ -135,10 +137,10 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
 
 def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
     """Raise unless the value of a leaf is finite numbers: of features `width`, of weights positive ones."""
-    problem = f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}"
-    need(what != "features" or np.size(value) == width, problem, value, "Correct it.")
+    numbers = as_array(value).ravel()
+    problem = f"features of leaf {leaf!r} are {numbers.size} numbers, not {width}"
+    need(what != "features" or numbers.size == width, problem, value, "Correct it.")
     least, kind = (0.0, "positive and finite") if what == "weights" else (-math.inf, "finite numbers")
-    numbers = np.asarray(value).ravel()
     right = numbers.dtype.kind in "iuf" and ((numbers > least) & (numbers < math.inf)).all()
     need(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
 

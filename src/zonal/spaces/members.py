@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -319,7 +320,9 @@ class MemberSpace(Space):
 
     def _row(self, name: Any) -> int | None:
         """Return the row of a name, None for what is not a name; raise for a text that is none."""
-        row = self._row_of.get(name) if isinstance(name, Hashable) else None
+        row = None
+        with suppress(TypeError):  # a list is no name, nor is a tuple of lists
+            row = self._row_of.get(name)
         if row is None and isinstance(name, str) and self._row_of:
             fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)

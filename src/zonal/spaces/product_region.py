@@ -159,7 +159,7 @@ class ProductRegion(Region):
     def as_page(self) -> dict[str, Any]:
         """Return where the region is, for the page."""
         if self.space.spelled:
-            number = round(self.share * len(self.space.alphabet) ** self.space.length)
+            number = math.prod(len(own) for own in self.symbols if own is not None)
             return {"name": self.name, "part": None, "members": number, "share": self.share}
         edges = zip(self.bounds.tolist(), self.symbols, strict=True)
         parts = [bounds if own is None else list(own) for bounds, own in edges]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -309,6 +309,7 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
     """Return a function of a region, given one, a region, a list of regions, or None."""
     if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
         return forbidden
-    listed = [forbidden] if space.is_one(forbidden) else forbidden
+    given = list(forbidden) if isinstance(forbidden, Iterator) else forbidden  # which can be read once only
+    listed = [given] if space.is_one(given) else given
     made = tuple(space.own(region) for region in listed)
     return Overlapping(made) if made else None

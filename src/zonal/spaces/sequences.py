@@ -15,7 +15,7 @@ from zonal.errors import InvalidInput, finite_number, need, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import RESTORE, Space
+from zonal.spaces.region import RESTORE, Space, as_array
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.tables.listings import Cell
@@ -175,7 +175,7 @@ class Sequences(AxisSpace):
         if named := useful(labels):
             values = dict(zip(named, own, strict=True))
         if not isinstance(values, Mapping):
-            table = np.asarray(values)
+            table = as_array(values)
             return table.reshape(shape) if table.shape == (size,) else table
         number = {symbol: s for s, symbol in enumerate(self.alphabet)}
         table = np.full(shape, np.nan)
@@ -270,12 +270,13 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
         frequencies = in_order(frequencies, [alphabet], what)
     else:
         order = row_order(tuple(frame.columns), [alphabet], what)
+        need(frame.columns, "frequencies must have a column for each symbol", (), "Pass one each.")
         table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
         frequencies = table[row_order(frame.labels, [range(length)], what)][:, order]
     fix = "Pass one number per symbol, or one row per position."
     try:
         table = np.array(frequencies, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput("frequencies must be numbers", frequencies, fix) from None
     shapes = (size,), (length, size)
     need(table.shape in shapes, f"frequencies must have shape {shapes[0]} or {shapes[1]}", table.shape, fix)
