@@ -1,5 +1,6 @@
 """Values that once came through to a raw Python error, or lost a part without a word."""
 
+import enum
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 
 import zonal as zn
 from zonal.averages.kernels import Kernel, Sum
+from zonal.campaigns.rehearsal import rehearse
 from zonal.problems import from_table
 
 PAIR = np.array(["maximize", "minimize"])
@@ -210,3 +212,63 @@ def test_forbidden_regions_from_a_generator_all_count(one: bool) -> None:
 def test_the_page_counts_sequences_beyond_any_float() -> None:
     region = zn.Sequences("ACGT", 600).cell((1, 0))
     assert region.as_page()["members"] == 4**599
+
+
+class Own(Kernel):
+    """A kernel that does without the help of `ProductKernel`."""
+
+    variance = 1.0
+
+    def along(self, symbols: Any) -> Any:
+        return zn.RBF(1.0, 0.2).along(symbols)
+
+    def variation(self, axes: Any) -> Any:
+        return np.array([25.0 for _ in axes])
+
+    def on_points(self, x: Any, y: Any) -> Any:
+        return zn.RBF(1.0, 0.2).on_points(x, y)
+
+
+class Bare(Kernel):
+    """Says nothing at all."""
+
+
+def test_a_kernel_of_ones_own_counts_alone_and_in_a_sum() -> None:
+    both = zn.RBF(1.0, 0.1) + Own()
+    assert (both.point_variance, len(both.terms)) == (2.0, 2)
+    assert study(kernel=Own()).predict([[(0, 1)]]).std == study(kernel=zn.RBF(1.0, 0.2)).predict([[(0, 1)]]).std
+    with pytest.raises(zn.InvalidInput, match="a sum must be of kernels"):
+        zn.RBF(1.0, 0.1) + Bare()
+    with pytest.raises(zn.InvalidInput, match="kernel must be a kernel"):
+        study(kernel=Bare())
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_direction_of_an_enumeration_is_the_text_it_equals(direction: str) -> None:
+    kind: Any = enum.Enum("kind", {"OWN": direction}, type=str)
+    assert study(direction=kind.OWN).direction == direction
+
+
+@pytest.mark.parametrize(("space", "kernel"), [(BOX, zn.Motif), (SEQUENCES, zn.RBF), (BOX, zn.Categorical)])
+def test_where_nothing_is_learned_a_kernel_class_need_not_suit_the_space(space: Any, kernel: Any) -> None:
+    own = zn.Study(space, budget=2, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)), kernel=kernel)
+    own.tell(own.ask(), 0.5)
+    assert zn.Study.replay(own.settings, own.events).told == 1
+
+
+def test_what_is_no_fact_cannot_have_happened() -> None:
+    own = study()
+    own.tell(own.ask(), 0.5)
+    events: list[Any] = [(5,), (own.events[-1],)]
+    for event in events:
+        with pytest.raises(zn.InvalidInput, match=r"event 3 of the history .*: this is not a fact"):
+            zn.Study.replay(own.settings, [*own.events, event])
+
+
+def test_seeds_of_a_rehearsal_and_what_has_no_use_beside_a_landscape_are_named() -> None:
+    box = zn.Box([(0, 1)], smallest=0.25)
+    landscape = from_table(box, [0.1, 0.4, 0.2, 0.3])
+    with pytest.raises(zn.InvalidInput, match="rng must be at least 0; got -1"):
+        rehearse(landscape, budget=3, runs=1, noise=0.1, rng=-1)
+    with pytest.raises(zn.InvalidInput, match=r"no functions are drawn; got 0\.0"):
+        zn.power(box, budgets=3, noise=0.1, landscape=landscape, signal=0.0)

@@ -422,3 +422,13 @@ def test_who_needs_no_noise_may_be_told_that_it_falls() -> None:
     study = zn.Study([(0, 1)], budget=9, noise=zn.PerWeight(), policy=zn.StoOO(zn.GeometricDelta(2, 0.5)))
     study.optimize(lambda region: float(region.center[0]))
     assert study.told == 9
+
+
+def test_many_features_share_a_lengthscale_in_units_of_their_widths() -> None:
+    rng = np.random.default_rng(0)
+    space = zn.Points(rng.random((30, 40)) * np.arange(1, 41))
+    study = zn.Study(space, budget=14, rng=0)
+    study.optimize(lambda region: float(region.center[0] / 2 + rng.normal()))
+    kernel: Any = study.model.kernel
+    shares = kernel.lengthscales(40) / space.sides()
+    np.testing.assert_allclose(shares, shares[0], rtol=1e-9)

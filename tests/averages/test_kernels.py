@@ -262,3 +262,16 @@ def test_an_unknown_smoothness_is_refused_by_name(nu: Any) -> None:
     with pytest.raises(zn.InvalidInput, match=r"nu must be 0\.5, 1\.5 or 2\.5") as caught:
         zn.Matern(1.0, 1.0, nu=nu)
     assert repr(nu) in str(caught.value)
+
+
+@pytest.mark.parametrize("nu", [1.5, 2.5])
+def test_a_matern_kernel_of_hundreds_of_features_is_a_number_everywhere(nu: float) -> None:
+    kernel, rng = zn.Matern(2.0, 0.01, nu=nu), np.random.default_rng(0)
+    x, y = rng.random((4, 500)), rng.random((3, 500))
+    assert np.all(kernel(x, y) == 0)  # the polynomials alone exceed any float
+    near = x[:, None] + 1e-4 * rng.random((4, 3, 500))
+    logs = np.log(
+        [[kernel(x[i, j : j + 1, None], near[i, 0, j : j + 1, None]) / 2 for j in range(500)] for i in range(4)]
+    )
+    own = [kernel(x[i : i + 1], near[i, :1])[0, 0] for i in range(4)]
+    assert own == pytest.approx(2 * np.exp(logs.sum(axis=(1, 2, 3))), rel=1e-10)

@@ -300,3 +300,9 @@ def test_a_study_says_that_its_history_was_edited(tmp_path: Path, monkeypatch: p
     study = zn.Study.open("t.db")
     assert "edited export" in study._repr_html_()
     assert zn.Study.replay(study.settings, study.events).edited == study.edited
+
+
+def test_an_end_without_a_beginning_is_refused() -> None:
+    last = exports()[0].rstrip().split(b"\n")[-1]
+    with pytest.raises(zn.InvalidInput):
+        imported(last + b"\n", edited=True)

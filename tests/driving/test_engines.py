@@ -477,3 +477,37 @@ def test_a_dask_worker_that_is_killed_costs_one_trial_at_most(cluster: Any, tmp_
     assert result.success
     assert result.nfev == 12
     assert states(study).count("given up") <= 1
+
+
+class Late(Future[Any]):
+    """Asks for the kit just after somebody looked whether it was done."""
+
+    def done(self) -> bool:
+        was = super().done()
+        if not was:
+            self.set_result(engines.Plea.WHICH_KIT)
+        return was
+
+
+class Asking(Executor):
+    """Two workers, each of which first asks for the kit: one at once, one a moment too late."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self._futures = iter([Future[Any](), Late()])
+
+    def submit(self, function: Any, /, *call: Any, **more: Any) -> Future[Any]:
+        future = next(self._futures, None)
+        if future is None:
+            future = Future()
+            future.set_result(function(*call, **more))
+        elif not isinstance(future, Late):
+            future.set_result(engines.Plea.WHICH_KIT)
+        return future
+
+
+def test_a_worker_that_asks_for_its_kit_while_others_are_looked_at_gets_it() -> None:
+    study = make_study(budget=4)
+    study.optimize(wave, Asking())
+    assert states(study) == ["told"] * 4

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -570,3 +570,11 @@ def test_files_of_every_release_open(golden: Path, path: Path) -> None:
     assert study.read_only == ""
     study.tell(study.ask(), 0.5)
     assert zn.Study.open(path, **again).told == study.told
+
+
+def test_a_file_of_another_program_is_not_called_damaged_whatever_its_journal_mode(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE own (x)")
+    with pytest.raises(StudyFileError, match=r"other\.db is not a Zonal study\. Pass a file"):
+        zn.Study.open(tmp_path / "other.db")

@@ -13,6 +13,8 @@ from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel, Term
 from zonal.errors import InvalidInput, need
 
+NEEDED = "variance", "along", "variation", "on_points"  # of every term of a kernel
+
 
 @dataclass(frozen=True)
 class Custom(Kernel):
@@ -44,7 +46,7 @@ def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
     """Tell whether something is a kernel with all methods that are needed."""
     if not isinstance(kernel, Kernel) or isinstance(kernel, Custom):
         return isinstance(kernel, Kernel)
-    return bool(kernel.terms) and all(isinstance(term, Term) for term in kernel.terms)
+    return bool(kernel.terms) and all(hasattr(term, name) for term in kernel.terms for name in NEEDED)
 
 
 def custom(

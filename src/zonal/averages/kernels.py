@@ -25,6 +25,7 @@ from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
 from zonal.errors import InvalidInput, check_choice, finite_number, need, positive_number
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
+AXES_AT_ONCE = 16  # polynomials multiplied before their logarithm is taken: more could overflow
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Kernel:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes whose sum is this kernel."""
-        return ()
+        """The products over axes whose sum is this kernel: itself, if it is one product."""
+        return (self,)  # type: ignore[return-value]  # `is_kernel` checks this
 
     @property
     def point_variance(self) -> float:
@@ -133,11 +134,6 @@ class Term(Kernel, ABC):
     """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
 
     variance: float  # prior, of f at a point
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The terms of which this kernel is the sum: itself."""
-        return (self,)
 
     @abstractmethod
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
@@ -245,6 +241,9 @@ class ProductKernel(Term):
             exponent -= power
             if polynomial is not None:
                 product = polynomial if product is None else np.multiply(product, polynomial, out=product)
+                if j % AXES_AT_ONCE == AXES_AT_ONCE - 1:
+                    exponent += np.log(product)
+                    product = None
         np.exp(exponent, out=exponent)
         exponent *= self.variance
         return exponent if product is None else np.multiply(exponent, product, out=exponent)

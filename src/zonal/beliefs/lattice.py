@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in rewards' 
 FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # used where only noise or only variance is unknown
 LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours tried
 MOST_TRIED = 48  # cells per fit
+MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of more, all have the same
 KEPT = 4  # cells from which the next fit starts
 
 
@@ -156,18 +158,28 @@ class Explorer:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
         self._symbols = symbols = np.array(frame.symbols)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
-        covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
-        covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
-        self._precision = np.linalg.inv(covariance)
         ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
-        alone = np.eye(len(symbols), dtype=int).tolist()
-        ahead = dict.fromkeys([(1,) * len(symbols), *map(tuple, alone)])
-        self._moves = [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
         self.found: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
+
+    @cached_property
+    def _precision(self) -> Floats:
+        """Of the prior of the logarithms; with a given kernel nobody asks for it, nor for the moves."""
+        symbols = self._symbols
+        covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
+        covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
+        return np.linalg.inv(covariance)
+
+    @cached_property
+    def _moves(self) -> list[Steps]:
+        """The steps to the cells next to one: along all axes together and, if there are not too many, along each."""
+        d = len(self._symbols)
+        alone = np.eye(d, dtype=int).tolist() if d <= MOST_ALONE else ()
+        ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)])
+        return [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
 
     def axes(self, steps: ArrayLike) -> Floats:
         """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""

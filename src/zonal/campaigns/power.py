@@ -254,7 +254,7 @@ def _source(
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.problems.from_table.")
     same = landscape.space == space
     need(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
-    model = kernel or signal or given
+    model = next((own for own in (kernel, signal) if own is not None), given)
     bare = kernel is None and signal is None and not given
     need(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
     problem = f"this landscape has its own direction, {landscape.direction}"

@@ -201,7 +201,7 @@ def rehearse(
     noise, rng, jobs, progress
         As for `zonal.power`; run k of every player has the same seed.
     """
-    runs = whole_number(runs, "runs", 1)
+    runs, rng = whole_number(runs, "runs", 1), whole_number(rng, "rng", 0)
     players = everybody(landscape.space) if players is None else players
     priced = any(isinstance(player, Looks) for player in players.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)

@@ -115,7 +115,7 @@ def imported(content: bytes, edited: bool = False) -> Study:
         fix = "Export it again; if it was changed on purpose, or comes from an older Zonal, pass --edited."
         raise InvalidInput(f"this is not what was exported: {why}", _shown(lines[0]), fix)
     if last.get("kind") == END:
-        del lines[-1]
+        lines = lines[:-1] or [b""]
     at = 0
 
     def texts() -> Iterator[str]:

@@ -149,10 +149,11 @@ class Elsewhere(Engine):
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
         """Return those that are done; a worker that lacks the kit gets it, with the same job."""
-        unknowing = {job for job in jobs if job.lacks_kit()}
-        done = [job for job in jobs if job.future.done() and job not in unknowing]
+        done = [job for job in jobs if job.future.done()]  # asked once: others may end meanwhile
+        unknowing = [job for job in done if job.lacks_kit()]
         for job in unknowing:
             self._send(job, Kit(self._measure, job.region.space))
+        done = [job for job in done if job not in unknowing]
         if any(job.outcome()[1] is None for job in done):
             self._died = 0
         return done

@@ -262,9 +262,9 @@ def _check_kind(path: Path) -> None:
             header = file.read(HEADER)
         if header and header[: len(MAGIC)] != MAGIC:
             raise sqlite3.DatabaseError("file is not a database")
-        if WAL in header[18:20]:
-            raise sqlite3.DatabaseError("another program has changed its journal mode")
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
+        if kind == APPLICATION and WAL in header[18:20]:
+            raise sqlite3.DatabaseError("another program has changed its journal mode")
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")
     if number > FORMAT:

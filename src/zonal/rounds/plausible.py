@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
 _need = partial(need, fix=RESTORE)
 NAMES = {"number": "a trial", "seed": "a seed", "row": "a row", "note": "a note", "value": "a measured value"}
-NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements"}
+NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements", "weight": "the weight of a model"}
 
 
 @contextmanager
@@ -84,7 +84,8 @@ def _well_formed(value: Any, kind: Any, name: str = "") -> None:
     if kind in TYPES:
         TYPES[kind](value, name)
     elif kind in CLASSES:
-        _need(isinstance(value, kind), f"this must be a {kind.__name__}", value)
+        wanted = "model with its weight" if kind is Weighted else kind.__name__
+        _need(isinstance(value, kind), f"this must be a {wanted}", value)
         for part, own in _fields(kind):
             _well_formed(getattr(value, part), own, NAMES.get(part, "this entry"))
     elif get_args(kind)[1:] == (...,):
@@ -106,6 +107,7 @@ def began(problem: Problem, fact: events.Began) -> None:
 
 def happens(state: State, fact: events.Fact) -> None:
     """Raise if a fact cannot have happened in this state."""
+    _need(type(fact) in get_args(events.Fact), "this is not a fact", fact)
     _well_formed(fact, type(fact))
     if type(fact) in HAPPENS:
         HAPPENS[type(fact)](state, fact)

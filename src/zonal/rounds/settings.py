@@ -105,7 +105,7 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
 
 def _direction(direction: Any, name: str, space: Any) -> Any:
     check_choice(direction, name, ("maximize", "minimize"))
-    return str(direction)
+    return "maximize" if direction == "maximize" else "minimize"  # plain text, whatever kind of text it was
 
 
 def _function_or(check: Check) -> Check:
@@ -202,6 +202,8 @@ def _unknowns(settings: Settings, empirical: bool) -> Unknowns:
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED_POINTS)])
+    if empirical and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
+        kernel = None
     mean = 0.0 if empirical or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean

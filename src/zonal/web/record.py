@@ -159,7 +159,7 @@ class Record:
         columns |= {} if self.settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
-            columns["where"] = [""] * old + [self.place(one)["text"] for one in asked[old:]]
+            columns["where"] = [""] * old + [self.settings.space.cell(one.node).name for one in asked[old:]]
         return columns
 
     def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
