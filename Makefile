@@ -99,7 +99,7 @@ torture: $(READY) browser ## try every case of every law, interrupt studies at e
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
-	@ZONAL_LOAD=1 ZONAL_KILLS=100 $(BIN)/python -m pytest -q -s tests/web/test_load.py
+	@ZONAL_EVERY_LINE=1 ZONAL_LOAD=1 ZONAL_KILLS=100 $(BIN)/python -m pytest -q -s tests/web/test_load.py
 	@$(BIN)/python benchmarks/torture.py
 
 mutations: $(READY) ## make thirty deliberate faults, one after the other, each of which the tests must catch

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 
 from shell import ENVIRONMENT
@@ -20,12 +20,17 @@ FORKS.set_forkserver_preload(["zonal.cli", "zonal.study", "zonal.commands.bench"
 
 
 class Forked:
-    """A command at work, as `subprocess.Popen` shows one; what it prints can be read, errors among it."""
+    """A command at work, as `subprocess.Popen` shows one; what it prints can be read, errors among it.
 
-    def __init__(self, *words: object, env: Mapping[str, str] = ENVIRONMENT) -> None:
+    Or what `does` does instead of a command; it may start processes, which its caller ends.
+    """
+
+    def __init__(
+        self, *words: object, env: Mapping[str, str] = ENVIRONMENT, does: Callable[[], None] | None = None
+    ) -> None:
         ours, theirs = FORKS.Pipe(duplex=False)
-        arguments = ([str(word) for word in words], dict(env), os.getcwd(), theirs)
-        self._process = FORKS.Process(target=_work, args=arguments, daemon=True)
+        arguments = ([str(word) for word in words], dict(env), os.getcwd(), theirs, does)
+        self._process = FORKS.Process(target=_work, args=arguments, daemon=does is None)
         self._process.start()
         theirs.close()
         self._ours = ours  # is closed without a word with the last reference to it, as a file would not be
@@ -64,7 +69,9 @@ class Forked:
         return self.stdout.read()
 
 
-def _work(words: list[str], env: dict[str, str], folder: str, out: Connection) -> None:
+def _work(
+    words: list[str], env: dict[str, str], folder: str, out: Connection, does: Callable[[], None] | None
+) -> None:
     """Be the command."""
     os.chdir(folder)
     os.environ.clear()
@@ -73,6 +80,8 @@ def _work(words: list[str], env: dict[str, str], folder: str, out: Connection) -
         os.dup2(out.fileno(), standard)
     out.close()
     sys.argv = ["zonal", *words]
+    if does is not None:
+        return does()
 
     from zonal.cli import main
 

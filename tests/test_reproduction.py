@@ -313,10 +313,13 @@ def reduced() -> Iterator[None]:
         patch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
         patch.setattr(theory, "DRAWS", 2)
         patch.setattr(theory, "CASES", {case: 8 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
-        patch.setattr(gradients, "BUDGETS", (6,))
+        patch.setattr(gradients, "BUDGETS", (3,))
+        patch.setattr(gradients, "FUNCTIONS", ("f1", "draw"))
         patch.setattr(figure2, "FEWEST", 4)
         patch.setattr(figure2, "DEPTHS", 2)
         patch.setattr(make, "TIMED", 1)
+        patch.setattr(make, "ROUNDS", 8)
+        patch.setattr(make, "SEEDS", 2)
         yield
 
 

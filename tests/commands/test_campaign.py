@@ -6,7 +6,6 @@ import csv
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,8 +15,9 @@ from matplotlib import pyplot
 from numpy.typing import NDArray
 
 import zonal as zn
+from forked import Forked
 from recipes import RECIPES, TABLE
-from shell import ENVIRONMENT, PROGRAM, answer, fill, zonal
+from shell import ENVIRONMENT, answer, fill, zonal
 from zonal.plots import Kind
 
 
@@ -187,8 +187,8 @@ def test_what_is_refused_is_said_in_the_words_of_the_shell(words: list[str], say
 
 def test_debug_shows_where_an_error_came_from() -> None:
     for words in (["--debug", "show", "nosuch.db"], ["show", "nosuch.db", "--debug"]):
-        run = subprocess.run([*PROGRAM, *words], env=ENVIRONMENT, capture_output=True, text=True, check=False)
-        assert "Traceback" in run.stderr
+        run = Forked(*words)
+        assert "Traceback" in run.end(60)
         assert run.returncode == 1
 
 
@@ -352,9 +352,7 @@ def test_shells_complete_commands_and_options() -> None:
     assert "_ZONAL_COMPLETE" in zonal("completion", "fish").stdout
     for words, at, found in (("zonal gi", 1, "give-up"), ("zonal ask nosuch.db --p", 3, "--pending")):
         env = {**ENVIRONMENT, "_ZONAL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-        source = "import sys; from zonal.cli import main; sys.argv[0] = 'zonal'; main(prog_name='zonal')"
-        run = subprocess.run([PROGRAM[0], "-c", source], env=env, capture_output=True, text=True, check=False)
-        assert found in run.stdout, run.stderr
+        assert found in Forked(env=env).end(60)
 
 
 def test_a_study_with_functions_of_the_users_own_can_be_looked_at(folder: Path) -> None:

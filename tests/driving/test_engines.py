@@ -410,7 +410,7 @@ def test_a_worker_remembers_only_the_latest_kits() -> None:
 
 def test_loky_measures_functions_without_a_name_and_survives_a_dead_worker(tmp_path: Path) -> None:
     loky = pytest.importorskip("loky")
-    start = partial(loky.get_reusable_executor, max_workers=2, timeout=30)
+    start = partial(loky.get_reusable_executor, max_workers=1, timeout=30)
     kill, wave_, folder = signal.SIGKILL, wave, tmp_path
 
     def measure(region: zn.Region) -> float:

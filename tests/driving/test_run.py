@@ -1,7 +1,7 @@
 """The driver: results, callbacks, progress, executors, and Ctrl-C in a real process.
 
-Run as a script with the name of a scene, this file plays that scene and prints what became of it as JSON: that
-is how interrupts are tested, which must not reach the process that runs the tests.
+Scenes are played in processes of their own, which print what became of them as JSON: that is how interrupts are
+tested, which must not reach the process that runs the tests.
 """
 
 import doctest
@@ -11,14 +11,13 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,7 +31,8 @@ import zonal as zn
 import zonal.maximize
 from effort import EVERYTHING, tries
 from fingerprint import fingerprint
-from processes import running, wait_for
+from forked import Forked
+from processes import wait_for
 from zonal.policies.optimistic import OptimisticRules
 from zonal.policies.rules import Draw, Look, Setting, Views
 from zonal.tree import Tree
@@ -701,29 +701,37 @@ SCENES: dict[str, Callable[[], None]] = {
 }
 
 
+def play(name: str) -> None:
+    """Play a scene in a process group of its own."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    SCENES[name]()
+
+
 @contextmanager
-def scene(name: str) -> Iterator[subprocess.Popen[str]]:
-    """Play a scene in a process of its own, and in a process group of its own."""
-    folder = Path(__file__).parents[1]
-    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
-    how: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment}
-    with running(sys.executable, __file__, name, **how) as process:
+def scene(name: str) -> Iterator[Forked]:
+    """Play a scene in a process of its own, of which nothing is left when a test is over or has failed."""
+    process = Forked(does=partial(play, name))
+    try:
         yield process
+    finally:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):  # it has no group yet
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
 
 
-def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
+def outcome(process: Forked) -> dict[str, Any]:
     """Wait for the end of a scene and return its report."""
-    out, err = process.communicate(timeout=600 if EVERYTHING else 120)
-    assert process.returncode == 0, err
+    out = process.end(600 if EVERYTHING else 120)
+    assert process.returncode == 0, out
     told: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     return told
 
 
-def wait_for_measurements(process: subprocess.Popen[str], number: int) -> None:
-    assert process.stdout is not None
+def wait_for_measurements(process: Forked, number: int) -> None:
     for _ in range(number):
-        assert process.stdout.readline() == "measuring\n", process.communicate()
+        assert process.stdout.readline() == "measuring\n", process.end(60)
 
 
 def test_ctrl_c_during_a_slow_measurement_returns_the_best_so_far() -> None:
@@ -800,8 +808,3 @@ def test_ctrl_c_again_and_again_tears_nothing_apart() -> None:
 
 def test_the_examples_in_the_documentation_are_true() -> None:
     assert doctest.testmod(sys.modules["zonal.maximize"]).failed == 0
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    SCENES[sys.argv[1]]()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import zonal as zn
 from zonal.cli import main
 from zonal.commands.frame import CLOSED_PIPE
 from zonal.errors import CannotWrite, InvalidInput
@@ -154,7 +155,7 @@ def test_a_picture_too_large_for_the_disk_leaves_nothing(tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_printed_is_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = program("demo", "--budget", 5, "--out", tmp_path / "demo.png", stdout=full)
+        done = program("show", zn.Study.create(tmp_path / "s.db", [(0, 1)], budget=5).path, stdout=full)
     assert (done.returncode, done.stderr) == (1, "Error: the output cannot be used: No space left on device.\n")
 
 

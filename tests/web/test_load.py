@@ -141,6 +141,7 @@ def kill_again_and_again(server: Server, acknowledged: dict[int, float]) -> None
         assert acknowledged.items() <= kept.items()
 
 
+@pytest.mark.torture  # a killed server is found again in test_page.py too
 def test_a_page_goes_on_by_itself_whenever_its_server_is_killed(tmp_path: Path) -> None:
     study = line(tmp_path, budget=100_000)
     draw = random.Random(KILLS)
@@ -167,6 +168,7 @@ def _told(tab: Tab) -> int:
     return int(tab.text("progress").split(" of ")[0].replace(",", ""))
 
 
+@pytest.mark.torture  # with few trials and a busy machine it says little
 def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
     """5,000 trials, 6,000 nodes: once open all is drawn within 2 s, an update within 150 ms of its data."""
     trials = 5000 if WHOLE else 300
