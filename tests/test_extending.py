@@ -67,7 +67,7 @@ def drawn(study: zn.Study) -> None:
 
 def searched(space: Any, **given: Any) -> zn.Study:
     """Return a study that has measured something, and learned what it was not given."""
-    study = zn.Study(space, budget=18, rng=0, **given)
+    study = zn.Study(space, budget=12, rng=0, **given)
     study.optimize(lambda region: float(np.sin(3 * region.center[0])))
     return study
 
@@ -243,7 +243,7 @@ def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
     mean = float(weights @ ring.value((x[:, None] - y) / 3.0) @ weights) / 4
     assert matrix[first, last] == pytest.approx(mean, rel=1e-10)
     peak = zn.simulate(lambda x: np.cos((x[:, 0] - 23.5) * math.pi / 12), zn.Mean(), 0.02, rng=0)
-    study = zn.Study(space, budget=24, rng=0)
+    study = zn.Study(space, budget=16, rng=0)
     study.optimize(peak)
     assert study.found.bounds[0, 0] in (22.5, 0.0)
     drawn(study)

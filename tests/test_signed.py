@@ -310,7 +310,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("given", [{}, {"kernel": zn.Matern}, {"kernel": zn.RBF(1.0, 0.3), "mean": 7.5}])
 def test_studies_that_learn_take_slopes_and_differences(given: dict[str, Any]) -> None:
-    study = zn.Study([(0, 1)], budget=11, rng=0, **given)
+    study = zn.Study([(0, 1)], budget=8, rng=0, **given)
     rng = np.random.default_rng(0)
     offset = 7.0
 
@@ -318,7 +318,7 @@ def test_studies_that_learn_take_slopes_and_differences(given: dict[str, Any]) -
         return math.sin(5 * x)
 
     study.observe([(0, 0.5)], 1.0, sem=0.2, feedback=zn.Slope("x"))  # before any average
-    for _ in range(10):
+    for _ in range(7):
         trial = study.ask()
         low, high = trial.region.bounds[0].tolist()
         value = offset + f((low + high) / 2) + 0.05 * float(rng.normal())

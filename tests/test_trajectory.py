@@ -171,7 +171,6 @@ SOLID = Problem(
     delta=zn.GeometricDelta(7, 0.75),
     s=2,
     h_max=12,
-    budget=60,
 )
 
 
@@ -282,7 +281,6 @@ def symmetric(d: int, arity: int, s: int, scale: float) -> Problem:
         noise=0.2,
         delta=zn.GeometricDelta(10, 0.75),
         h_max=14,
-        budget=80,
     )
 
 
@@ -296,6 +294,7 @@ SYMMETRIC = [
 ]
 
 
+@cache
 def walk(problem: Problem) -> list[Step]:
     """Return the library's walk, with exact rewards."""
     study = problem.study()
