@@ -367,6 +367,7 @@ def reward_function(
 # What a measurement of any kind sees, an axis at a time: means over intervals of f or of its derivative.
 
 Piece = tuple[float, float, float, int]  # weight, low, high, and how often f is differentiated along the axis
+Pieces = tuple[Piece, ...]
 Functional = list[list[Piece]]  # an axis at a time; the product over axes is what is seen
 
 
@@ -418,7 +419,8 @@ def _rule(low: float, high: float, breaks: Sequence[float], nodes: int = 14) -> 
     return (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel() / (high - low)
 
 
-def _between(kind: float | str, lengthscale: float, some: list[Piece], others: list[Piece]) -> float:
+@cache  # measurements of one region have most of their axes in common
+def _between(kind: float | str, lengthscale: float, some: Pieces, others: Pieces) -> float:
     """Return the sum of means of derivatives of the kernel over pairs of intervals, or of points."""
     total = 0.0
     for p, q in itertools.product((0, 1), (0, 1)):
@@ -451,7 +453,7 @@ def functional_covariance(
 ) -> float:
     """Return the prior covariance of what two measurements see, under a product of one-axis kernels."""
     each = zip(lengthscales, one, other, strict=True)
-    return variance * math.prod(_between(kind, length, seen, also) for length, seen, also in each)
+    return variance * math.prod(_between(kind, length, tuple(seen), tuple(also)) for length, seen, also in each)
 
 
 def of_a_constant(seen: Functional) -> float:

@@ -319,10 +319,10 @@ def default_walk(d: int, budget: int, given: bool) -> list[Step]:
 
 
 DEFAULTS = [
-    (1, 40, True),
+    (1, 30, True),
     (2, 50, True),
     (2, 20, False),
-    (1, 30, False),
+    (1, 20, False),
     (3, 12, False),
     (3, 40, True),
     (6, 12, True),

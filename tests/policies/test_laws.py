@@ -36,7 +36,7 @@ def wave(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.sin(7 * x[:, 0]) + 0.3 * x[:, 0])
 
 
-def run(name: str, budget: int = 60, *, arity: int = 2, offset: float = 0.0, mean: float = 0.0) -> zn.Study:
+def run(name: str, budget: int = 40, *, arity: int = 2, offset: float = 0.0, mean: float = 0.0) -> zn.Study:
     measure = zn.simulate(lambda x: wave(x) + offset, zn.Average(4), noise=0.1, rng=1)
     study = zn.Study(
         zn.Box([(0, 1)], arity=arity),
@@ -86,7 +86,7 @@ def test_with_three_children_each_of_them_can_win(name: str, child: int) -> None
 
 
 @every_policy
-@pytest.mark.parametrize("budget", [1, 2, 7, 60])
+@pytest.mark.parametrize("budget", [1, 2, 7, 40])
 def test_the_budget_is_spent_exactly_and_then_nothing_is_asked(name: str, budget: int) -> None:
     study = run(name, budget)
     assert (study.told, study.remaining, len(study.trials)) == (budget, 0, budget)
