@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def kept(study: zn.Study, classes: list[type], folder: Path) -> zn.Study:
     return again
 
 
-def drawn(study: zn.Study, *kinds: str) -> None:
+def drawn(study: zn.Study, *kinds: Literal["tree", "model", "history", "regions"]) -> None:
     """Draw the usual picture, and those in which something new could go wrong."""
     from matplotlib import pyplot
 
