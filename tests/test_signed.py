@@ -449,7 +449,11 @@ SENSELESS: dict[str, tuple[dict[str, Any], Callable[[Any], object], str]] = {
     "no sem of a wave": ({}, lambda s: s.observe([(0, 1)], 1.0, feedback=Wave("x")), "needs a standard error"),
     "no such axis": ({}, lambda s: s.observe([(0, 1)], 1.0, 0.1, zn.Slope("y")), "no such axis"),
     "no width": ({}, lambda s: s.observe([(0.5, 0.5)], 1.0, 0.1, zn.Slope("x")), "no width"),
-    "symbols": ({"space": MIXED, "kernel": None}, lambda s: s.observe({}, 1.0, 0.1, zn.Slope("dye")), "symbols"),
+    "symbols": (
+        {"space": MIXED, "kernel": None},
+        lambda s: s.observe({}, 1.0, 0.1, zn.Slope("dye")),
+        "categorical",
+    ),
     "sequences": (POOLS, lambda s: s.observe("ANN", 1.0, 0.1, zn.Slope("1")), "no such axis|symbols"),
     "members": (
         {"space": zn.Points(np.arange(8.0)[:, None])},
@@ -467,6 +471,7 @@ SENSELESS: dict[str, tuple[dict[str, Any], Callable[[Any], object], str]] = {
 }
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize(("given", "call", "match"), SENSELESS.values(), ids=SENSELESS)
 def test_what_makes_no_sense_is_refused_and_changes_nothing(given: Any, call: Any, match: str) -> None:
     study = refused(**given)
