@@ -49,17 +49,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     families = Counter(item.nodeid.partition("[")[0] for item in items)
     met = Counter({name: crc32(name.encode()) for name, size in families.items() if size > 9})
-    left_out = []
-    for item in list(items):
-        if item.get_closest_marker("torture") is not None:
-            left_out.append(item)
-            items.remove(item)
-        elif (mark := item.get_closest_marker("one_in")) is not None:
+    kept, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        left = item.get_closest_marker("torture") is not None
+        if not left and (mark := item.get_closest_marker("one_in")) is not None:
             family = item.nodeid.partition("[")[0]
-            if met[family] % mark.args[0]:
-                left_out.append(item)
-                items.remove(item)
+            left = bool(met[family] % mark.args[0])
             met[family] += 1
+        (left_out if left else kept).append(item)
+    items[:] = kept
     config.hook.pytest_deselected(items=left_out)
 
 

@@ -24,11 +24,6 @@ Periods = Sequence[float | None] | None  # of each axis the way once around, Non
 # Kernels: functions of two arrays of points, (n, d) and (m, d), that return (n, m).
 
 
-def _scaled_distances(X: Array, Y: Array, lengthscales: ArrayLike) -> Array:
-    """Return |x_j - y_j| / l_j for every pair of points and every axis j, as (n, m, d)."""
-    return np.abs(X[:, None, :] - Y[None, :, :]) / np.asarray(lengthscales, dtype=np.float64)
-
-
 def rbf(variance: float, lengthscales: ArrayLike, periods: Periods = None) -> Kernel:
     """Return the RBF kernel ``variance * exp(-sum_j r_j^2 / (2 l_j^2))``."""
     return _product(lambda r: np.exp(-0.5 * r**2), variance, lengthscales, periods)
@@ -51,13 +46,14 @@ def _product(
     """Return the product over axes of functions of the distance in lengthscales, those of rings being wrapped."""
 
     def k(X: Array, Y: Array) -> Array:
-        r = _scaled_distances(X, Y, lengthscales)
-        if periods is None:
-            return np.asarray(variance * kappa(r).prod(axis=2))
-        values = np.full(r.shape[:2], variance)
-        scales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), r.shape[2:])
-        for axis, (scale, period) in enumerate(zip(scales.tolist(), periods, strict=True)):
-            values *= kappa(r[:, :, axis]) if period is None else wrapped(kappa, r[:, :, axis], period / scale)
+        values = np.full((len(X), len(Y)), variance)
+        scales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), X.shape[1:])
+        rings = periods or [None] * len(scales)
+        for axis, (scale, period) in enumerate(zip(scales.tolist(), rings, strict=True)):
+            x, at_x = np.unique(X[:, axis], return_inverse=True)  # along an axis, points of grids are few
+            y, at_y = np.unique(Y[:, axis], return_inverse=True)
+            r = np.abs(x[:, None] - y) / scale
+            values *= (kappa(r) if period is None else wrapped(kappa, r, period / scale))[np.ix_(at_x, at_y)]
         return values
 
     return k
@@ -371,6 +367,7 @@ def reward_function(
 # What a measurement of any kind sees, an axis at a time: means over intervals of f or of its derivative.
 
 Piece = tuple[float, float, float, int]  # weight, low, high, and how often f is differentiated along the axis
+Pieces = tuple[Piece, ...]
 Functional = list[list[Piece]]  # an axis at a time; the product over axes is what is seen
 
 
@@ -422,7 +419,8 @@ def _rule(low: float, high: float, breaks: Sequence[float], nodes: int = 14) -> 
     return (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel() / (high - low)
 
 
-def _between(kind: float | str, lengthscale: float, some: list[Piece], others: list[Piece]) -> float:
+@cache  # measurements of one region have most of their axes in common
+def _between(kind: float | str, lengthscale: float, some: Pieces, others: Pieces) -> float:
     """Return the sum of means of derivatives of the kernel over pairs of intervals, or of points."""
     total = 0.0
     for p, q in itertools.product((0, 1), (0, 1)):
@@ -455,7 +453,7 @@ def functional_covariance(
 ) -> float:
     """Return the prior covariance of what two measurements see, under a product of one-axis kernels."""
     each = zip(lengthscales, one, other, strict=True)
-    return variance * math.prod(_between(kind, length, seen, also) for length, seen, also in each)
+    return variance * math.prod(_between(kind, length, tuple(seen), tuple(also)) for length, seen, also in each)
 
 
 def of_a_constant(seen: Functional) -> float:

@@ -6,6 +6,7 @@ An average is a block: points (S, d) with weights (S,) that add up to 1.
 
 import math
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +23,8 @@ def categorical(variance: float, correlations: ArrayLike) -> Kernel:
     def k(X: Array, Y: Array) -> Array:
         rho = np.broadcast_to(np.asarray(correlations, dtype=float), (X.shape[1],))
         values = np.full((len(X), len(Y)), variance)
-        for a, x in enumerate(X):
-            for j in range(X.shape[1]):
-                values[a, x[j] != Y[:, j]] *= rho[j]
+        for j in range(X.shape[1]):
+            values[X[:, None, j] != Y[None, :, j]] *= rho[j]
         return values
 
     return k
@@ -33,14 +33,14 @@ def categorical(variance: float, correlations: ArrayLike) -> Kernel:
 def motif(variance: float, rho: float, lengths: Sequence[int]) -> Kernel:
     """Return the mean over lengths of ``variance / places * sum_pq prod_i (1 if x_{p+i} == y_{q+i} else rho)``."""
 
-    def alike(x: Array, y: Array, long: int) -> float:
-        places = range(len(x) - long + 1)
-        pairs = [(x[p : p + long], y[q : q + long]) for p in places for q in places]
-        return sum(rho ** int(np.count_nonzero(one != other)) for one, other in pairs) / len(places)
-
     def k(X: Array, Y: Array) -> Array:
-        values = [[sum(alike(x, y, long) for long in lengths) for y in Y] for x in X]
-        return variance * np.array(values) / len(lengths)
+        values = np.zeros((len(X), len(Y)))
+        for long in lengths:
+            places = range(X.shape[1] - long + 1)
+            for p, q in product(places, places):
+                other = X[:, None, p : p + long] != Y[None, :, q : q + long]
+                values += rho ** np.count_nonzero(other, axis=2) / len(places)
+        return variance * values / len(lengths)
 
     return k
 
@@ -58,7 +58,9 @@ def total(*kernels: Kernel) -> Kernel:
 
 def covariance(k: Kernel, some: Sequence[Block], others: Sequence[Block]) -> Array:
     """Return the prior covariance of averages, each a double sum."""
-    return np.array([[w @ k(X, Y) @ v for Y, v in others] for X, w in some])
+    Y, v = (np.concatenate(parts) for parts in zip(*others, strict=True))  # one call of k for all of them
+    starts = np.cumsum([0, *(len(own) for _, own in others[:-1])])
+    return np.array([np.add.reduceat(w @ k(X, Y) * v, starts) for X, w in some])
 
 
 def posterior(

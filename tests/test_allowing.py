@@ -12,7 +12,7 @@ def test_an_error_that_is_passed_on_counts_against_no_region(workers: int | None
     def broken(region: zn.Region) -> float:
         raise OSError("a typing error")
 
-    study = zn.Study([(0, 1)], budget=20, noise=0.1)
+    study = zn.Study([(0, 1)], budget=12, noise=0.1)
     asked = study.ask().node
     study.withdraw(0)
     for _ in range(4):
@@ -23,7 +23,7 @@ def test_an_error_that_is_passed_on_counts_against_no_region(workers: int | None
     assert not study._state.barred
     assert not study._state.failures
     assert study.ask().node == asked
-    assert study.optimize(wave, take_over=True).nfev == 20
+    assert study.optimize(wave, take_over=True).nfev == 12
 
 
 def test_failures_before_the_last_success_still_count() -> None:

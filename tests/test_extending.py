@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -57,17 +57,18 @@ def kept(study: zn.Study, classes: list[type], folder: Path) -> zn.Study:
     return again
 
 
-def drawn(study: zn.Study) -> None:
+def drawn(study: zn.Study, *kinds: Literal["tree", "model", "history", "regions"]) -> None:
+    """Draw the usual picture, and those in which something new could go wrong."""
     from matplotlib import pyplot
 
-    for kind in (None, "tree", "model", "history", "regions"):
+    for kind in (None, *kinds):
         study.plot(kind)
         pyplot.close("all")
 
 
 def searched(space: Any, **given: Any) -> zn.Study:
     """Return a study that has measured something, and learned what it was not given."""
-    study = zn.Study(space, budget=18, rng=0, **given)
+    study = zn.Study(space, budget=12, rng=0, **given)
     study.optimize(lambda region: float(np.sin(3 * region.center[0])))
     return study
 
@@ -80,28 +81,28 @@ LINE = zn.Box([(0, 1)], smallest=1 / 16)
 def test_a_kernel_is_learned_drawn_and_kept(kernel: Any, learned: bool, tmp_path: Path) -> None:
     study = searched(LINE, kernel=kernel if learned else kernel(1.0, 0.2), noise=None if learned else 0.1)
     assert isinstance(study.model.kernel, kernel)
-    drawn(study)
+    drawn(study, "model")
     kept(study, [kernel], tmp_path)
 
 
 @pytest.mark.parametrize("feedback", FEEDBACKS, ids=name_of)
 def test_a_feedback_is_learned_through_drawn_and_kept(feedback: Any, tmp_path: Path) -> None:
     study = searched(LINE, feedback=feedback())
-    drawn(study)
+    drawn(study, "model", "regions")
     kept(study, [feedback], tmp_path)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=name_of)
 def test_a_policy_is_drawn_and_kept(policy: Any, tmp_path: Path) -> None:
     study = searched(LINE, policy=policy())
-    drawn(study)
+    drawn(study, "tree", "history")
     assert kept(study, [policy], tmp_path).recommend().node == study.recommend().node
 
 
 @pytest.mark.parametrize("kind", [page()["disc"], *(space() for space in SPACES)], ids=repr)
 def test_a_space_and_an_axis_are_learned_drawn_and_kept(kind: Any, tmp_path: Path) -> None:
     study = searched(kind)
-    drawn(study)
+    drawn(study, "tree", "model", "history", "regions")
     kept(study, [*AXES, *SPACES], tmp_path)
 
 
@@ -243,8 +244,8 @@ def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
     mean = float(weights @ ring.value((x[:, None] - y) / 3.0) @ weights) / 4
     assert matrix[first, last] == pytest.approx(mean, rel=1e-10)
     peak = zn.simulate(lambda x: np.cos((x[:, 0] - 23.5) * math.pi / 12), zn.Mean(), 0.02, rng=0)
-    study = zn.Study(space, budget=24, rng=0)
+    study = zn.Study(space, budget=16, rng=0)
     study.optimize(peak)
     assert study.found.bounds[0, 0] in (22.5, 0.0)
-    drawn(study)
+    drawn(study, "model", "regions")
     kept(study, [Circle], tmp_path)

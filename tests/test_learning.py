@@ -48,7 +48,7 @@ def test_scale_and_offset_of_the_rewards_change_nothing(scale: float, offset: fl
 @cache
 def learned_walk(scale: float, offset: float) -> list[tuple[int, int]]:
     measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
-    study = zn.Study([(0, 1)], budget=30)
+    study = zn.Study([(0, 1)], budget=20)
     study.optimize(transformed(measure, scale, offset))
     return [trial.node for trial in study.trials]
 
@@ -57,7 +57,7 @@ def test_minimising_learns_the_mirrored_model() -> None:
     studies = []
     for sign, direction in ((1, "maximize"), (-1, "minimize")):
         measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
-        study = zn.Study([(0, 1)], budget=24, direction=direction)  # type: ignore[arg-type]
+        study = zn.Study([(0, 1)], budget=16, direction=direction)  # type: ignore[arg-type]
         study.optimize(transformed(measure, sign, 0.0))
         studies.append(study)
     up, down = studies
@@ -71,7 +71,7 @@ def test_minimising_learns_the_mirrored_model() -> None:
 @pytest.mark.parametrize("noise", [None, 0.1])
 @pytest.mark.parametrize("mean", [None, 0.3])
 def test_each_part_can_be_given_alone(kernel: object, noise: float | None, mean: float | None) -> None:
-    study = zn.Study([(0, 1)], budget=20, kernel=kernel, noise=noise, mean=mean)  # type: ignore[arg-type]
+    study = zn.Study([(0, 1)], budget=14, kernel=kernel, noise=noise, mean=mean)  # type: ignore[arg-type]
     study.optimize(zn.simulate(bump, zn.Mean(), noise=0.1, rng=0))
     model = study.model
     if isinstance(kernel, zn.RBF):
@@ -207,7 +207,7 @@ def test_bad_data_gives_no_nonsense(name: str) -> None:
         "outlier": lambda x: float(rng.standard_normal()) + (100.0 if rng.random() < 0.03 else 0.0),
     }
     values = kinds[name]
-    study = zn.Study([(0, 1)], budget=1 if name == "single" else tries(28, 40))
+    study = zn.Study([(0, 1)], budget=1 if name == "single" else tries(20, 40))
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         result = study.optimize(lambda region: values(float(region.center[0])))
@@ -293,7 +293,7 @@ def test_offset_changes_nothing_with_a_given_delta_either(arity: int, budget: in
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("budget", [2, 3, 5, 10, 20, 40])
+@pytest.mark.parametrize("budget", [5, 10, 20, 40, 2, 3])
 def test_pure_noise_rarely_stands_out_at_any_budget(budget: int) -> None:
     claims, runs = 0, 8 if budget <= 10 else 4
     for seed in range(runs):
@@ -316,7 +316,7 @@ def test_whatever_was_given_badly_is_noticed(given: dict[str, Any], fix: str) ->
     noticed, seeds = 0, tries(2, 3)
     for seed in range(seeds):
         measure = zn.simulate(zn.reward_function("f1"), zn.Average(4), 0.1, rng=seed)
-        study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(4), **given)
+        study = zn.Study([(0, 1)], budget=48, feedback=zn.Average(4), **given)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             study.optimize(measure)
@@ -409,7 +409,7 @@ def test_noise_that_falls_with_weight_weighs_rewards_as_if_its_size_were_given(c
 @pytest.mark.tries
 def test_how_large_noise_is_that_falls_with_weight_is_learned() -> None:
     found: list[float] = []
-    for seed in range(tries(3, 6)):
+    for seed in range(tries(1, 6)):
         measure = zn.simulate(lambda x: np.sin(9 * x[:, 0]), zn.Mean(), noise=zn.PerWeight(0.05), rng=seed)
         study = zn.maximize(measure, [(0, 1)], budget=30, noise=zn.PerWeight(), rng=seed).study
         learned = study.model.noise

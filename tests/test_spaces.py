@@ -458,7 +458,7 @@ class Borrowed:
 def test_a_space_of_ones_own_is_searched_like_any_other(space: Any, policy: Any) -> None:
     landscape = from_table(space, np.add.outer(np.sin(np.arange(32) / 6), np.zeros(32)))
     measure = landscape.simulate(0.05, rng=0)
-    study = zn.Study(space, budget=30, policy=policy)
+    study = zn.Study(space, budget=20, policy=policy)
     study.optimize(measure)
     best = study.recommend()
     assert landscape.average(best.region.bounds) > 0.8

@@ -171,7 +171,6 @@ SOLID = Problem(
     delta=zn.GeometricDelta(7, 0.75),
     s=2,
     h_max=12,
-    budget=60,
 )
 
 
@@ -282,7 +281,6 @@ def symmetric(d: int, arity: int, s: int, scale: float) -> Problem:
         noise=0.2,
         delta=zn.GeometricDelta(10, 0.75),
         h_max=14,
-        budget=80,
     )
 
 
@@ -296,6 +294,7 @@ SYMMETRIC = [
 ]
 
 
+@cache
 def walk(problem: Problem) -> list[Step]:
     """Return the library's walk, with exact rewards."""
     study = problem.study()
@@ -320,10 +319,10 @@ def default_walk(d: int, budget: int, given: bool) -> list[Step]:
 
 
 DEFAULTS = [
-    (1, 40, True),
+    (1, 30, True),
     (2, 50, True),
     (2, 20, False),
-    (1, 30, False),
+    (1, 20, False),
     (3, 12, False),
     (3, 40, True),
     (6, 12, True),

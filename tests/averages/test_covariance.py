@@ -230,7 +230,7 @@ def test_remembered_averages_equal_those_computed_anew(feedback: Feedback, name:
     cross, own = covariance.outside(np.arange(50), feedback.footprints(outside))
     covariance.add(feedback.footprints(regions[50:]))
     remembered = covariance.between(slice(0, 55), slice(0, 55))
-    for number in range(0, 55, tries(7, 4)):  # each with a memory of its own
+    for number in range(0, 55, tries(13, 4)):  # each with a memory of its own
         anew = numbered(kernel, feedback, space.axes)
         anew.enter(feedback.footprints([regions[number], *regions]))
         np.testing.assert_array_equal(anew.between(slice(0, 1), slice(1, 56))[0], remembered[number])
@@ -294,7 +294,7 @@ def test_the_order_of_entering_does_not_matter(space: zn.Box, feedback: Feedback
     regions = [*some_cells(space, 30, seed=12), *some_regions(space, 10, seed=13)]
     expected = matrix(kernel, feedback, regions)
     rng = np.random.default_rng(14)
-    for _ in range(3):
+    for _ in range(tries(1, 3)):
         order = rng.permutation(len(regions))
         covariance = numbered(kernel, feedback, space.axes)
         for part in np.array_split(order, 7):

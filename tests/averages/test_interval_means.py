@@ -72,11 +72,12 @@ def test_the_covariance_of_exact_means_is_within_1e_14_of_high_precision_values(
         kernel = zn.Matern(variance, lengthscale, nu={"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}[name])
     centers = np.stack([column("c1"), column("c2")]) * lengthscale
     spans = np.stack([column("w1"), column("w2")]) * lengthscale
-    for case in range(0, len(TABLE["rows"]), 7):
+    for some in np.array_split(np.arange(len(TABLE["rows"])), len(TABLE["rows"]) // 40):
         covariance = numbered(kernel, zn.Mean(), zn.Box([(0, 1)]).axes)
-        footprints = Footprints(np.stack([centers[:, case, None], spans[:, case, None]]))
-        found = covariance.add(footprints)[0, 1] / variance
-        assert found == pytest.approx(column(name)[case], rel=0, abs=1e-14), TABLE["rows"][case]
+        footprints = Footprints(np.stack([centers[:, some].reshape(-1, 1), spans[:, some].reshape(-1, 1)]))
+        covariance.enter(footprints)
+        found = np.diagonal(covariance.between(slice(len(some)), slice(len(some), None))) / variance
+        np.testing.assert_allclose(found, column(name)[some], rtol=0, atol=1e-14)
 
 
 @each_kernel

@@ -89,7 +89,7 @@ def test_a_kernel_of_ones_own_runs_a_whole_study(feedback: zn.Feedback) -> None:
     measure = zn.simulate(lambda x: np.exp(-((x[:, 0] - 0.7) ** 2) / 0.02), feedback, 0.05, rng=0)
     space = zn.Box([(0, 1)], smallest=1 / 16)
     for kernel in (Rational(0.2, 0.2), Rational):  # given, and learned
-        result = zn.maximize(measure, space, 20, kernel=kernel, feedback=feedback, rng=0)
+        result = zn.maximize(measure, space, 14, kernel=kernel, feedback=feedback, rng=0)
         assert abs(result.region.center[0] - 0.7) < 0.1
     assert isinstance(result.study.model.kernel, Rational)
 

@@ -68,8 +68,8 @@ def looks(regions: list[Any]) -> Subsets:
 def test_covariances_in_a_large_space_are_close_to_double_sums(
     kind: str, d: int, error: float, weighted: bool
 ) -> None:
-    weights = np.random.default_rng(1).uniform(0.5, 3, 6000) if weighted else None
-    space = zn.Points(cloud(kind, 6000, d), weights)
+    weights = np.random.default_rng(1).uniform(0.5, 3, 4500) if weighted else None
+    space = zn.Points(cloud(kind, 4500, d), weights)
     regions = regions_of(space)
     truth = double_sums(KERNEL, space, regions)
     covariance = numbered_members(KERNEL, space)

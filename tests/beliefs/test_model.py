@@ -52,7 +52,7 @@ def test_known_noise_combines_by_precision_in_the_ledger() -> None:
 @pytest.mark.parametrize(("offset", "size"), [(0.0, 1.0), (1e9, 5e-4), (-1e9, 1.0), (0.0, 1e-100), (3e-20, 1e-30)])
 def test_the_scale_of_rewards_is_found_far_from_zero_and_close_to_it(offset: float, size: float) -> None:
     rng = np.random.default_rng(0)
-    study = zn.Study([(0, 1)], budget=30, rng=0)
+    study = zn.Study([(0, 1)], budget=20, rng=0)
     study.optimize(lambda region: offset + size * (math.sin(6 * region.center[0]) + 0.1 * rng.standard_normal()))
     model = study.model
     assert model.noise is not None

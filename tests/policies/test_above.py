@@ -143,6 +143,7 @@ def test_a_scale_of_the_values_changes_nothing() -> None:
     assert nodes[0] == nodes[1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", KINDS)
 def test_every_space_has_a_set_above(name: str) -> None:
     kernel = next(iter(kernels(KINDS[name]).values())).ours

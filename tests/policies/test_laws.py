@@ -36,7 +36,7 @@ def wave(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.sin(7 * x[:, 0]) + 0.3 * x[:, 0])
 
 
-def run(name: str, budget: int = 60, *, arity: int = 2, offset: float = 0.0, mean: float = 0.0) -> zn.Study:
+def run(name: str, budget: int = 40, *, arity: int = 2, offset: float = 0.0, mean: float = 0.0) -> zn.Study:
     measure = zn.simulate(lambda x: wave(x) + offset, zn.Average(4), noise=0.1, rng=1)
     study = zn.Study(
         zn.Box([(0, 1)], arity=arity),
@@ -72,7 +72,7 @@ def test_a_constant_added_to_rewards_and_prior_mean_changes_no_decision(name: st
 def test_with_three_children_each_of_them_can_win(name: str, child: int) -> None:
     study = zn.Study(
         zn.Box([(0, 1)], arity=3),
-        budget=60,
+        budget=40,
         kernel=zn.RBF(0.5, 0.15),
         noise=0.05,
         policy=zn.GPTree(rho=1 / 3) if name == "GPTree" else POLICIES[name](),
@@ -86,7 +86,7 @@ def test_with_three_children_each_of_them_can_win(name: str, child: int) -> None
 
 
 @every_policy
-@pytest.mark.parametrize("budget", [1, 2, 7, 60])
+@pytest.mark.parametrize("budget", [1, 2, 7, 40])
 def test_the_budget_is_spent_exactly_and_then_nothing_is_asked(name: str, budget: int) -> None:
     study = run(name, budget)
     assert (study.told, study.remaining, len(study.trials)) == (budget, 0, budget)
@@ -194,7 +194,7 @@ def test_thompson_samples_where_it_is_promising_and_differs_between_seeds() -> N
 Told = Callable[[zn.Region], float]
 
 
-def learn(measure: Told, budget: int = 24, *, depths: str = "any", **settings: Any) -> zn.Study:
+def learn(measure: Told, budget: int = 18, *, depths: str = "any", **settings: Any) -> zn.Study:
     policy = zn.KnowledgeGradient(depths=depths)  # type: ignore[arg-type]
     study = zn.Study([(0, 1)], budget=budget, feedback=zn.Average(4), policy=policy, **settings)
     study.optimize(measure)
@@ -247,7 +247,7 @@ def test_minimising_is_maximising_the_opposite(depths: str) -> None:
 @every_knowledge_gradient
 @pytest.mark.parametrize("kernel", [None, zn.RBF(0.5, 0.15)], ids=["learned", "given"])
 def test_studies_of_the_same_rewards_are_the_same(depths: str, kernel: Any) -> None:
-    one, other = (learn(waves(), 16, depths=depths, kernel=kernel, rng=seed) for seed in (0, 1))
+    one, other = (learn(waves(), 12, depths=depths, kernel=kernel, rng=seed) for seed in (0, 1))
     assert walk(one) == walk(other)  # no random number decides anything
     np.testing.assert_array_equal(one.tree.mean, other.tree.mean)
 
@@ -259,7 +259,7 @@ def test_where_all_rewards_are_equal_rounding_decides_nothing(depths: str, given
     walks = []
     for value in (0.0, 0.1 + 0.2):
         mean = {"mean": value} if given else {}
-        walks.append(walk(learn(constant(value), 16, depths=depths, **given, **mean)))
+        walks.append(walk(learn(constant(value), 12, depths=depths, **given, **mean)))
     assert walks[0] == walks[1]
 
 

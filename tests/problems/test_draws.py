@@ -112,6 +112,7 @@ def test_draws_have_mean_zero_and_the_covariance_of_the_prior(name: str) -> None
     assert np.abs(center).max() < 4.5
 
 
+@pytest.mark.torture  # as what is checked
 def test_the_check_of_the_covariance_can_fail() -> None:
     values = values_of(model_of(LINE, zn.RBF(4.0, 0.5), None, "maximize"))
     assert np.abs(surprise(values, 4 * cells_of_line(0.4))).max() > MOST

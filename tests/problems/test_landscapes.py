@@ -276,7 +276,7 @@ def test_a_search_on_a_table_finds_its_best_region() -> None:
     effects = rng.normal(size=(4, 4))
     values = np.array([sum(effects[j, s] for j, s in enumerate(s)) for s in itertools.product(range(4), repeat=4)])
     landscape = from_table(space, values)
-    study = zn.Study(space, budget=120, noise=0.1)
+    study = zn.Study(space, budget=60, noise=0.1)
     result = study.optimize(landscape.simulate(0.1, rng=0))
     assert landscape.regret(result.region) < 0.25 * float(np.ptp(values))
 

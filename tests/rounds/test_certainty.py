@@ -16,6 +16,7 @@ from scipy.stats import multivariate_normal, norm
 import oracle
 import zonal as zn
 from benchmarks import outlook as benchmark
+from effort import tries
 from fingerprint import fingerprint
 from zonal.averages.kernels import Kernel
 from zonal.policies.rules import View
@@ -123,8 +124,9 @@ def test_a_theta_that_is_no_probability_is_refused(theta: Any) -> None:
         studied(1).recommend(theta=theta)
 
 
+@pytest.mark.tries
 def test_gaps_hold_as_often_as_they_say_where_the_model_is_right() -> None:
-    kernel, noise, runs = zn.RBF(1.0, 0.15), 0.3, 150
+    kernel, noise, runs = zn.RBF(1.0, 0.15), 0.3, tries(80, 150)
     rng = np.random.default_rng(0)
     cells = [SPACE.cell((4, index)) for index in range(16)]
     prior = prior_covariance(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise), cells)
@@ -484,7 +486,7 @@ def test_a_search_goes_on_as_if_nobody_had_looked_where_looking_opens_regions() 
     space = zn.Box([(0, 1), (0, 1)], smallest=1 / 128)  # too many regions to open all
 
     def walk(looks: bool) -> list[tuple[int, int]]:
-        study = zn.Study(space, budget=14, rng=3, **GIVEN)
+        study = zn.Study(space, budget=10, rng=3, **GIVEN)
         while study.remaining:
             trial = study.ask()
             study.tell(trial, wave(trial.region))

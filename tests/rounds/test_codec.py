@@ -186,7 +186,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
 
 @given(events())
 @pytest.mark.tries
-@settings(max_examples=tries(60, 150), deadline=None)
+@settings(max_examples=tries(40, 150), deadline=None)
 def test_every_event_comes_back(case: tuple[Event, Opened]) -> None:
     event, opened = case
     texts = opened

@@ -99,7 +99,7 @@ def test_a_learned_study_is_opened_without_learning_again(
     given: dict[str, Any] = PRICES if kind.startswith("costs") else {"budget": 24}
     space = KINDS[kind.removeprefix("costs on a ")].space
     live = zn.Study.create(path, space, direction="minimize", rng=1, **given)
-    lived(live, 14)
+    lived(live)
     with monkeypatch.context() as patch:
         patch.setattr(decisions, "_fit", lambda *_: pytest.fail("learned again"))
         opened = zn.Study.open(path)
@@ -522,7 +522,7 @@ def test_a_writer_that_never_ends_is_named(path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.tries
 def test_killed_processes_lose_nothing(folder: Path) -> None:
-    torture(folder, tries(20, 30), seed=1)
+    torture(folder, tries(12, 30), seed=1)
 
 
 def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:

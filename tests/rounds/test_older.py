@@ -77,6 +77,7 @@ def test_an_old_study_recommends_and_goes_on_as_it_did(old: Path, tmp_path: Path
     close(twin, study)
 
 
+@pytest.mark.one_in(2)
 @each_old
 def test_old_and_new_events_stand_in_one_file(old: Path, tmp_path: Path) -> None:
     study, path = opened(old.stem, tmp_path), tmp_path / old.name
@@ -139,7 +140,7 @@ def test_everything_that_an_old_event_said_is_a_fact(tmp_path: Path) -> None:
     assert doubted.tree.forbidden.any()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)
 def test_histories_of_old_are_decided_again_in_the_same_way(golden: Path, tmp_path: Path) -> None:
     study = opened(golden.stem, tmp_path)

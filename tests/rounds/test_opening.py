@@ -133,6 +133,6 @@ def test_while_nothing_stands_out_what_nobody_has_looked_at_comes_before_second_
     mask = sky.Mask(masks(3)["random"])
     study = zn.Study(sky.SKY, budget=80, forbidden=mask, rng=0)
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(40):
         study.tell(study.ask(), rng.standard_normal())
     assert study.tree.count.max() == 1

@@ -126,11 +126,11 @@ def test_learning_knows_what_each_measurement_saw() -> None:
 def test_models_are_learned_from_measurements_seen_in_several_ways() -> None:
     study = zn.Study([(0, 1)], budget=12, rng=0)
     rng = np.random.default_rng(1)
-    for box, view in zip(BOXES[:4] * 2, VIEWS[:5] + VIEWS[:3], strict=True):
+    for box, view in zip([*BOXES[:4], BOXES[0]], VIEWS[:5], strict=True):
         study.observe(box, float(np.sin(9 * np.mean(box)) + 0.05 * rng.normal()), feedback=view)
     trial = study.ask()
     study.tell(trial, 0.3)
-    assert study.model.measurements == 9
+    assert study.model.measurements == 6
     assert np.isfinite(study.tree.mean).all()
 
 

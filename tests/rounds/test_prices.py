@@ -142,7 +142,7 @@ def test_a_given_model_is_opened_only_where_the_usual_look_tells_little() -> Non
 
 
 def test_while_nothing_stands_out_a_learned_model_looks_for_the_usual_time() -> None:
-    dull, sharp = (zn.Study(LINE, budget=160.0, times=TIMES, overhead=0.5, rng=0) for _ in range(2))
+    dull, sharp = (zn.Study(LINE, budget=100.0, times=TIMES, overhead=0.5, rng=0) for _ in range(2))
     dull.optimize(zn.simulate(wave, zn.Mean(), noise=40.0, rng=1))
     sharp.optimize(zn.simulate(wave, zn.Mean(), noise=0.05, rng=1))
     assert {trial.time for trial in dull.trials[:-1]} == {2.0}

@@ -22,7 +22,7 @@ def test_the_same_rules_decide_the_same(kind: str, policy: str) -> None:
 
 
 def test_a_learned_study_is_learned_again() -> None:
-    study = mended(lived(zn.Study(KINDS["dna"].space, budget=24, rng=3), 14))
+    study = mended(lived(zn.Study(KINDS["dna"].space, budget=24, rng=3)))
     study.tell(study.ask(), 0.5)
     assert first_difference(study.settings, study.events) == ""
 

@@ -76,7 +76,7 @@ def test_covariances_are_symmetric_and_positive_semi_definite(kind: Kind, pair: 
         assert np.all(np.diag(found) <= kernel.point_variance * (1 + 1e-12))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @every_case
 def test_all_ways_to_ask_for_a_covariance_agree(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     kernel = kinds.as_kernel(kind, pair.ours)
@@ -115,7 +115,7 @@ MEANS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("kind", "pair"), MEANS.values(), ids=MEANS)
 def test_a_parents_mean_is_the_weighted_average_of_its_childrens(kind: Kind, pair: Pair) -> None:
     space, kernel, others = kind.space, kinds.as_kernel(kind, pair.ours), some_regions(kind)

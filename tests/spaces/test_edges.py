@@ -179,11 +179,11 @@ def test_a_table_draws_new_noise_for_every_trial_on_any_number_of_processes() ->
     points = zn.Points(np.random.default_rng(0).random((40, 2)))
     landscape = from_table(points, np.arange(40.0))
     draws = []
-    for workers in (1, 2):
-        study = zn.Study(points, budget=6, kernel=zn.RBF(1, 0.3), noise=0.1, policy=zn.UniformGrid())
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            study.optimize(landscape.simulate(0.5, rng=0), pool, workers=1)
-        draws.append(noise_of(study, landscape))
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for others in ((), (pool,)):  # in this process, and in two others
+            study = zn.Study(points, budget=6, kernel=zn.RBF(1, 0.3), noise=0.1, policy=zn.UniformGrid())
+            study.optimize(landscape.simulate(0.5, rng=0), *others, workers=1)
+            draws.append(noise_of(study, landscape))
     assert len({round(draw, 9) for draw in draws[0]}) == 6
     assert draws[0] == pytest.approx(draws[1], abs=1e-12)
 

@@ -133,7 +133,7 @@ def test_the_mean_of_a_function_over_numbers_is_exact() -> None:
 
 def test_the_best_number_is_found_kept_and_drawn(tmp_path: Path) -> None:
     space = zn.Product({"n": (0, 100), "rate": [0.1, 0.01, 0.001], "bias": [True, False]}, scale={"n": "integer"})
-    study = zn.Study(space, budget=60, rng=0)
+    study = zn.Study(space, budget=40, rng=0)
 
     def measure(region: zn.Region) -> float:
         values = [

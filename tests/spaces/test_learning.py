@@ -100,7 +100,7 @@ def expected_type(kind: Kind) -> type | UnionType:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(kind: Kind) -> None:
-    study = zn.Study(kind.space, budget=20)
+    study = zn.Study(kind.space, budget=12)
     rng = np.random.default_rng(0)
     height: dict[Any, float] = {}
 
@@ -109,10 +109,10 @@ def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(k
 
     result = study.optimize(measure)
     assert result.success
-    assert study.told == 20
+    assert study.told == 12
     model = study.model
     assert isinstance(model.kernel, expected_type(kind))
-    assert model.measurements == 20
+    assert model.measurements == 12
     assert 1 < model.mean < 5
     assert all(0 < spread < 4 for spread in model.spread.values())
     axes = [name for name in model.spread if name not in ("variance", "noise")]
@@ -127,10 +127,10 @@ def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(k
 def test_the_class_that_is_asked_for_is_learned(learned: type) -> None:
     measure: Callable[[zn.Region], float] = lambda region: float(hash(region.key) % 100) / 10  # noqa: E731
     for name in ("line", "points", "hierarchy with features"):
-        study = zn.Study(KINDS[name].space, budget=8, kernel=learned, noise=0.1)
+        study = zn.Study(KINDS[name].space, budget=5, kernel=learned, noise=0.1)
         study.optimize(measure)
         assert type(study.model.kernel) is learned
-    study = zn.Study(KINDS["mixed"].space, budget=8, kernel=learned, noise=0.1)
+    study = zn.Study(KINDS["mixed"].space, budget=5, kernel=learned, noise=0.1)
     study.optimize(measure)
     assert isinstance(study.model.kernel, Mixed)
     assert type(study.model.kernel.continuous) is learned

@@ -52,9 +52,9 @@ def check_nodes(kind: Kind, study: zn.Study) -> None:
 @every_kind
 @every_policy
 def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) -> None:
-    study = make(kind, name, budget=25)
+    study = make(kind, name, budget=15)
     result = study.optimize(height)
-    assert (study.told, study.remaining, len(study.trials), result.nfev) == (25, 0, 25, 25)
+    assert (study.told, study.remaining, len(study.trials), result.nfev) == (15, 0, 15, 15)
     with pytest.raises(zn.BudgetSpent):
         study.ask()
     check_nodes(kind, study)
@@ -82,7 +82,7 @@ def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str, kind
 @every_kind
 def test_gpoo_goes_down_to_the_smallest_regions_where_they_can_be_reached(kind: Kind) -> None:
     pair = next(iter(kinds.kernels(kind).values()))
-    study = zn.Study(kind.space, budget=60, kernel=pair.ours, noise=0.01)
+    study = zn.Study(kind.space, budget=30, kernel=pair.ours, noise=0.01)
     study.optimize(height)
     check_nodes(kind, study)
     deepest, reached = kind.space.deepest(), int(study.tree.depth.max())

@@ -316,7 +316,7 @@ def test_learning_and_replay_on_a_ring() -> None:
     def bump(x: Array) -> Array:
         return np.asarray(np.exp(-(((x[:, 0] - 23.5 + 12) % 24 - 12) ** 2) / 8))
 
-    study = zn.Study(CLOCK, budget=12, rng=0)
+    study = zn.Study(CLOCK, budget=9, rng=0)
     study.observe({"hour": (22.0, 26.0)}, 0.7, sem=0.05)
     study.optimize(zn.simulate(bump, zn.Mean(), 0.02, rng=0))
     assert study.recommend().region.name in ("hour 22.5..24", "hour 0..1.5")
