@@ -126,7 +126,7 @@ FAULTS = {
         "plots/history.py",
         "mean - 2 * std, mean + 2 * std",
         "mean - std, mean + std",
-        "test_pictures.py test_plots.py",
+        "plots/test_pictures.py plots/test_plots.py",
     ),
     "symbols of an axis in a shell": Fault(
         "tables/wording.py",

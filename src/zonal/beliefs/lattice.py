@@ -175,7 +175,7 @@ class Explorer:
 
     @cached_property
     def _moves(self) -> list[Steps]:
-        """The steps to the cells next to one: along all axes together and, if there are not too many, along each."""
+        """The steps to the cells next to one: along all axes together, and along each if not too many."""
         d = len(self._symbols)
         alone = np.eye(d, dtype=int).tolist() if d <= MOST_ALONE else ()
         ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)])
