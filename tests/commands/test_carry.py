@@ -190,7 +190,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "an extension by less than nothing": (put("Extended", n=-5), "must be at least 1"),
     "a region beyond the space": (put("Observed", region={"$": "ProductRegion"}), "not a region of the space"),
     "a split of a row that is not there": (split(rows=[77]), "no such node"),
-    "a split with a negative noise": (split(noise=[-1.0, 0.1]), "noise of every child must be 0 or more"),
+    "a split with a negative noise": (split(noise=[-1.0, 0.1]), "noise must not be negative"),
     "a split into one": (split(noise=[0.1], forbidden=[False]), "one entry per child"),
     "a split that cannot be": (split(checksum=1), "splits the region differently"),
     "a depth beyond all trees": (put("Began", h_max=10**6), "h_max is too large"),

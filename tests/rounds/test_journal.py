@@ -255,7 +255,7 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "end lost": (pragma("DELETE FROM head"), "damaged"),
     "settings changed": (pragma("UPDATE study SET settings = '{}'"), "not those that were written"),
     "table lost": (pragma("DROP TABLE events"), "damaged"),
-    "table too many": (pragma("CREATE TABLE mine (text)"), "table mine, and not exactly the tables of a study"),
+    "table too many": (pragma("CREATE TABLE mine (text)"), "table mine, not exactly the tables of a study"),
     "index": (pragma("CREATE INDEX faster ON events (time)"), "index faster, not exactly the tables"),
     "view": (pragma("CREATE VIEW seen AS SELECT * FROM events"), "view seen, not exactly the tables"),
     "trigger": (pragma(f"CREATE TRIGGER {FORGETFUL}"), "trigger forget, not exactly the tables"),
