@@ -332,6 +332,7 @@ def test_a_part_is_renewed_and_the_rest_of_the_page_stays(tmp_path: Path) -> Non
     assert not (tmp_path / "images").exists()
 
 
+@pytest.mark.torture  # its parts are tried above, one by one
 @with_anchors
 def test_the_script_fills_the_page_and_resumes(reduced: None, tmp_path: Path) -> None:
     page = tmp_path / "page.md"

@@ -103,6 +103,7 @@ def test_the_picture_suits_the_space_and_its_legend_names_the_region_found(name:
 
 
 @pytest.mark.tries
+@pytest.mark.one_in(2)
 @EVERY
 def test_every_kind_can_be_drawn_with_a_legend_and_nothing_overflows_the_figure(name: str) -> None:
     every = (None, "tree", "history", "regions", "model")
