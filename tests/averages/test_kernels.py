@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.averages.kernels import Kernel, Straight
-from zonal.averages.profiles import Closed
+from zonal.averages.kernels import Kernel, ProductKernel, Straight
+from zonal.averages.profiles import Closed, Profile
 
 Array = NDArray[np.float64]
 
@@ -275,3 +275,22 @@ def test_a_matern_kernel_of_hundreds_of_features_is_a_number_everywhere(nu: floa
     )
     own = [kernel(x[i : i + 1], near[i, :1])[0, 0] for i in range(4)]
     assert own == pytest.approx(2 * np.exp(logs.sum(axis=(1, 2, 3))), rel=1e-10)
+
+
+class CosineProfile(Profile):
+    """Turns negative, and has no exponent."""
+
+    def value(self, r: Array) -> Array:
+        return np.cos(r)
+
+
+class Cosine(ProductKernel):
+    profile = CosineProfile()
+
+
+def test_profiles_of_ones_own_may_be_zero_or_negative_on_many_axes() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 40))
+    y[0] = x[0]
+    y[1, 0] = x[1, 0] + np.pi / 2
+    expected = 2 * np.prod(np.cos((x[:, None] - y) / 1.5), axis=2)
+    np.testing.assert_allclose(Cosine(2.0, 1.5)(x, y), expected, rtol=1e-9, atol=1e-300)

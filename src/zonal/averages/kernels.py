@@ -25,7 +25,7 @@ from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
 from zonal.errors import InvalidInput, check_choice, finite_number, need, positive_number
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
-AXES_AT_ONCE = 16  # polynomials multiplied before their logarithm is taken: more could overflow
+AXES_AT_ONCE = 16  # factors multiplied before what is large goes to the exponent: more could overflow
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,9 @@ class ProductKernel(Term):
             if polynomial is not None:
                 product = polynomial if product is None else np.multiply(product, polynomial, out=product)
                 if j % AXES_AT_ONCE == AXES_AT_ONCE - 1:
-                    exponent += np.log(product)
-                    product = None
+                    large = np.maximum(np.abs(product), 1.0)
+                    exponent += np.log(large)
+                    product /= large
         np.exp(exponent, out=exponent)
         exponent *= self.variance
         return exponent if product is None else np.multiply(exponent, product, out=exponent)
