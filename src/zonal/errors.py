@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -171,6 +171,11 @@ def text(value: Any, name: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
     return value
+
+
+def is_listed(what: object) -> TypeGuard[Iterable[Any]]:
+    """Tell whether something can be listed; what only has indices, or an array of no dimension, cannot."""
+    return isinstance(what, Iterable) and np.iterable(what)
 
 
 def need(holds: object, problem: str, value: object, fix: str) -> None:

@@ -23,7 +23,7 @@ from zonal.averages.kernels import Factor, Term, checked_correlation
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, need, positive_number, whole_number
+from zonal.errors import InvalidInput, is_listed, need, positive_number, whole_number
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned
@@ -58,9 +58,9 @@ class Motif(Term):
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
         object.__setattr__(self, "correlation", checked_correlation(self.correlation))
-        listed = not isinstance(self.lengths, str) and np.iterable(self.lengths) and len(self.lengths) > 0
+        listed = () if isinstance(self.lengths, str) or not is_listed(self.lengths) else tuple(self.lengths)
         need(listed, "lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
-        lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
+        lengths = tuple(whole_number(long, "the length of a piece", 1) for long in listed)
         differ = len(set(lengths)) == len(lengths)
         need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, finite_number, need, positive_number
+from zonal.errors import InvalidInput, finite_number, is_listed, need, positive_number
 from zonal.rounds.events import Asked
 from zonal.spaces import Node, Region
 
@@ -30,7 +30,7 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
-    listable = np.iterable(times) and not isinstance(times, str | bytes)
+    listable = is_listed(times) and not isinstance(times, str | bytes)
     need(listable, f"{name} must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
     need(len(set(listed)) == len(listed), f"{name} must differ from each other", times, fix)

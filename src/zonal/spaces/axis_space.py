@@ -17,7 +17,7 @@ import numpy as np
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
-from zonal.errors import InvalidInput, need, whole_number
+from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
 from zonal.spaces.region import RESTORE, Node, Space, checked_node
@@ -329,8 +329,8 @@ class AxisSpace(Space):
         return ProductRegion(self, None, feedback, *zip(*parts, strict=True))
 
     def _lists_one(self, what: Any, first: Any) -> bool:
-        edge = next(iter(first), 0) if np.iterable(first) and not isinstance(first, str) else 0
-        return not isinstance(first, str) and (isinstance(edge, str) or not np.iterable(edge))
+        edge = next(iter(first), 0) if is_listed(first) and not isinstance(first, str) else 0
+        return not isinstance(first, str) and (isinstance(edge, str) or not is_listed(edge))
 
     def describe(self, region: ProductRegion) -> str:
         """Return the name of a region."""

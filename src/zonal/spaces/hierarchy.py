@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, is_listed, need, refuse
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
@@ -85,7 +85,7 @@ class Hierarchy(MemberSpace):
         checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
         table, names = self._features(features)
         if feature_names is not None:
-            names = tuple(map(str, feature_names)) if np.iterable(feature_names) else ()
+            names = tuple(map(str, feature_names)) if is_listed(feature_names) else ()
         problem = f"feature_names must be {table.shape[1]} names"
         need(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
         nested = _levels(paths, checked, checked_least(smallest, float(checked.sum())))
@@ -124,9 +124,9 @@ class Hierarchy(MemberSpace):
         frame = as_frame(levels)
         named, labels = frame or (levels, None)
         if not isinstance(named, Mapping):
-            listed = list(named) if np.iterable(named) else []
+            listed = list(named) if is_listed(named) else []
             named = dict(zip(_numbered(len(listed)), listed, strict=True))
-        some = named and all(map(np.iterable, named.values()))
+        some = named and all(map(is_listed, named.values()))
         need(some, "a table needs one column per level", levels, "Pass at least one.")
         columns = {str(name): list(map(_text, column)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
@@ -243,7 +243,7 @@ class Hierarchy(MemberSpace):
         return found[0] if found else () if name == WHOLE else tuple(name.split(JOINT))
 
     def _lists_one(self, what: Any, first: Any) -> bool:
-        return isinstance(what, tuple) if isinstance(first, str) else not np.iterable(first)
+        return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
@@ -297,7 +297,7 @@ def _of_tree(tree: Any) -> Leaves:
 def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the path to each leaf of nested mappings and lists."""
     where = JOINT.join(above) or WHOLE
-    listed = np.iterable(subtree) and not isinstance(subtree, (str, bytes))
+    listed = is_listed(subtree) and not isinstance(subtree, (str, bytes))
     fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
     need(listed, f"below {where} there must be a mapping, a list of names or None", subtree, fix)
     items = [subtree] if isinstance(subtree, Mapping) else subtree

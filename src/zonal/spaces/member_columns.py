@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, need, positive_number, refuse
+from zonal.errors import LARGEST_STD, InvalidInput, is_listed, need, positive_number, refuse
 from zonal.spaces.region import ROUNDING, as_array, unnamed
 from zonal.tables.dataframes import Columns, Labels, as_frame, as_series, in_order, useful
 
@@ -36,7 +36,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
 def told_labels(labels: Any, size: int) -> Labels:
     """Check names of rows, and return them."""
     series = as_series(labels)
-    listed = tuple(labels if series is None else series.values.tolist()) if np.iterable(labels) else ()
+    listed = tuple(labels if series is None else series.values.tolist()) if is_listed(labels) else ()
     right = len(listed) == size and not isinstance(labels, str)
     need(right, f"labels must be {size} names, one per member", labels, "Pass as many.")
     return listed
@@ -77,10 +77,10 @@ def checked_features(features: Any, what: str) -> Floats:
 
 def _complain_of_rows(features: Any, what: str) -> NoReturn:
     fix = "Pass as many numbers in each row."
-    need(np.iterable(features), f"{what} must be an array of shape (n, d)", features, fix)
+    need(is_listed(features), f"{what} must be an array of shape (n, d)", features, fix)
     width: int | None = None
     for number, row in enumerate(features):
-        numbers = [row] if not np.iterable(row) or isinstance(row, str) else list(row)
+        numbers = [row] if not is_listed(row) or isinstance(row, str) else list(row)
         width = len(numbers) if width is None else width
         problem = f"row {number} of {what} has {len(numbers)} numbers, not {width}"
         need(len(numbers) == width, problem, row, fix)

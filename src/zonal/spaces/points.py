@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import need, whole_number
+from zonal.errors import is_listed, need, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace, sums
@@ -104,7 +104,7 @@ class Points(MemberSpace):
         return [self.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
 
     def _lists_one(self, what: Any, first: Any) -> bool:
-        return not np.iterable(first)  # a list of texts is a list of regions
+        return not is_listed(first)  # a list of texts is a list of regions
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""

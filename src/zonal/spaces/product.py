@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import check_choice, need, refuse, whole_number
+from zonal.errors import check_choice, is_listed, need, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
 from zonal.spaces.region import RESTORE, unnamed
@@ -153,7 +153,7 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
     listed: list[Any] = []
     if isinstance(bounds, Mapping):
         listed = [(str(name), own) for name, own in bounds.items()]
-    elif _is_listed(bounds):
+    elif is_listed(bounds):
         pairs = list(bounds)
         listed = list(zip(unnamed(len(pairs)), pairs, strict=True))
     need(listed, "a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one per axis.")
@@ -179,7 +179,7 @@ def intervals(
 def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
     """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
-    need(_is_listed(rings), "periodic must name axes", periodic, "Pass a list of names.")
+    need(is_listed(rings), "periodic must name axes", periodic, "Pass a list of names.")
     rings = list(rings)
     unknown = (name for name in rings if not isinstance(name, str) or name not in names)
     refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
@@ -194,17 +194,12 @@ def has_symbols(axis: Any) -> bool:
     """Tell a categorical axis from a continuous one: a pair of numbers is continuous, more of them are symbols."""
     if isinstance(axis, (str, Mapping)):
         return True
-    if not _is_listed(axis):
+    if not is_listed(axis):
         return False
     listed = list(axis)
     return any(isinstance(own, str | bool | np.bool_) for own in listed) or (
         len(listed) > 2 and all(np.isscalar(own) for own in listed)
     )
-
-
-def _is_listed(what: Any) -> bool:
-    """Tell whether something can be listed; what only has indices, or an array of no dimension, cannot."""
-    return isinstance(what, Iterable) and np.iterable(what)
 
 
 def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
@@ -217,7 +212,7 @@ def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> l
         for name in names:
             need(default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}.")
         return [values.get(name, default) for name in names]
-    if isinstance(values, str) or not _is_listed(values):
+    if isinstance(values, str) or not is_listed(values):
         return [values] * len(names)
     listed = list(values)
     problem = f"{what} must be one value, or one for each of {len(names)} axes"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, need, random_generator, whole_number
+from zonal.errors import InvalidInput, is_listed, need, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
 
 Node = tuple[int, int]
@@ -233,7 +233,7 @@ class Space(ABC):
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, not several."""
-        if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
+        if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
             return True
         first: Any = next(iter(what), None)
         return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)

@@ -18,7 +18,7 @@ from zonal.averages.layout import Intervals
 from zonal.averages.measures import BLOCK, Measure
 from zonal.averages.profiles import Profile
 from zonal.averages.wrapped import wrapped
-from zonal.errors import InvalidInput, need, whole_number
+from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.spaces.axes import Interval, Part, checked_ends
 from zonal.spaces.region import ROUNDING
 
@@ -247,7 +247,7 @@ class Integers(Interval):
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: first and last integer, or one."""
         try:
-            first, last = what if np.iterable(what) and not isinstance(what, str) else (what, what)
+            first, last = what if is_listed(what) and not isinstance(what, str) else (what, what)
         except (TypeError, ValueError):
             fix = "Pass (first, last), or one number."
             raise InvalidInput(f"a part of axis {self.name} must be a pair", what, fix) from None

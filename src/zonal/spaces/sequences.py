@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, finite_number, need, refuse, whole_number
+from zonal.errors import InvalidInput, finite_number, is_listed, need, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
@@ -79,7 +79,7 @@ class Sequences(AxisSpace):
         unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
         refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
         fixed = range(length) if order is None else order
-        need(np.iterable(fixed), "order must be a list of positions", order, "Pass for example [2, 0, 1].")
+        need(is_listed(fixed), "order must be a list of positions", order, "Pass for example [2, 0, 1].")
         steps = tuple(whole_number(j, "a position in order", 0) for j in fixed)
         problem = f"order must name each position from 0 to {length - 1} once"
         need(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
 from zonal.averages.layout import Pools
-from zonal.errors import InvalidInput, finite_number, need, positive_number, refuse
+from zonal.errors import InvalidInput, finite_number, is_listed, need, positive_number, refuse
 from zonal.spaces.axes import Answers, Interval, Part
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
@@ -103,7 +103,7 @@ class Category(Answers):
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several."""
         pool = 0
-        for symbol in [what] if isinstance(what, str) or not np.iterable(what) else list(what):
+        for symbol in [what] if isinstance(what, str) or not is_listed(what) else list(what):
             if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
                 known = ", ".join(map(str, self.symbols))
                 raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
