@@ -52,7 +52,9 @@ def _typed(session: str, folder: Path) -> str:
     with contextlib.chdir(folder):
         for line in re.findall(r"^\$ (.*)$", session, re.MULTILINE):
             done = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False)
-            written += f"$ {line}\n{_plain(done.output)}"
+            # On a terminal there is a progress bar instead, which is gone at the end.
+            shown = re.sub(r"^\d{4}-\d\d-\d\d [\d:]{8}  .*\n", "", done.output, flags=re.MULTILINE)
+            written += f"$ {line}\n{_plain(shown)}"
     return written
 
 

@@ -588,7 +588,7 @@ def total_times(job: Job) -> str:
     once, again = (json.loads((job.out / p / "seconds.json").read_text(encoding="utf-8")) for p in PRESETS)
     times = {name: (seconds, again.get(name, seconds)) for name, seconds in once.items()}
     rows = [[f"`zonal paper {name}`", *(f"{x:.1f}" for x in listed)] for name, listed in times.items()]
-    rows.append(["all of them", *(f"{sum(listed):.1f}" for listed in zip(*times.values(), strict=True))])
+    rows.append(["together", *(f"{sum(listed):.1f}" for listed in zip(*times.values(), strict=True))])
     return table(["command", *(f"preset `{p}`, s" for p in PRESETS)], rows)
 
 

@@ -58,7 +58,8 @@ def main(runs: int, share: float, out: str) -> None:
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:
     """Draw the sky with the pointings and the patch found; of HEALPix the pixels' unit vectors."""
     if name != "HEALPix":
-        plot_map(study, ax, made_sky().T if name == "a made sky" else data.sky().T)
+        image = made_sky() if name == "a made sky" else data.sky()
+        plot_map(study, ax, {"axes": ("sin_b", "l"), "values": image})
     else:
         x, y, z = landscape.space.features.T
         values = [landscape.average(landscape.space.region([row])) for row in landscape.space.rows]

@@ -13,7 +13,9 @@ SYSTEM = 100.0  # what the receiver itself adds, in units of the sky's brightnes
 def box(sky: np.ndarray) -> Landscape:
     """Return a sky as a box: equal areas, and longitude is a ring. Smallest patches: 64 x 64."""
     axes = {"l": (-180, 180), "sin_b": (-1, 1)}
-    return from_table(zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}, periodic=["l"]), sky.T)
+    return from_table(
+        zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}, periodic=["l"]), sky, axes=("sin_b", "l")
+    )
 
 
 def made_sky(seed: int = 7) -> np.ndarray:

@@ -53,7 +53,7 @@ class Followed:
     def check(self, slot: int, reward: float, variance: float | None) -> None:
         """Complain of a reward without noise that contradicts an earlier one, as a study does."""
         if variance == 0:
-            self.mixture.check(slot, reward, self.ledger)
+            self.mixture.check(slot, reward, variance, self.ledger)
 
     def observe(self, slot: int, reward: float, variance: float | None) -> None:
         """Take in a reward."""

@@ -90,7 +90,7 @@ def test_a_region_around_others_allows_them_and_a_printed_name_is_as_good() -> N
         study.give_up(trial, retry=False)
     assert study.allow([(0.2, 0.5)]) == 2  # 2/9..3/9 and 3/9..4/9
     assert study.allow([(0.6667, 1)]) == 3  # as the last third is printed: its edge is 0.66666...
-    with pytest.raises(zn.InvalidInput, match="nothing was given up within"):
+    with pytest.raises(zn.InvalidInput, match="nothing was given up or forbidden within"):
         study.allow([(0.6667, 1)])
     assert study.allow([(0, 1)]) == 4
 

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from processes import running, wait_for
+from shell import ENVIRONMENT, PROGRAM, SOURCE
 from zonal.cli import main
 from zonal.commands.frame import plain_warnings
 from zonal.paper import regret, searches, sweeps
@@ -66,10 +67,24 @@ def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
 def test_commands_are_listed_in_the_order_a_person_meets_them() -> None:
     shown = run("--help")[1].split("Commands:")[1]
     shown = shown.split("Exit codes:")[0]
-    campaign = """new ask tell observe give-up allow correct retract recommend show predict above below plot extend
-        refit export import verify run report serve"""
+    campaign = """new ask tell observe give-up forbid allow correct retract recommend show predict above below plot
+        extend refit export import verify run report serve"""
     listed = [line.split()[0] for line in shown.strip().splitlines()]
     assert listed == ["demo", *campaign.split(), "completion", "rehearse", "power", "paper"]
+
+
+def test_the_names_of_the_package_are_those_it_is_for() -> None:
+    import zonal as zn
+
+    assert {name for name in dir(zn) if not name.startswith("__")} == set(zn.__all__)
+    assert all(hasattr(zn, name) for name in dir(zn))
+
+
+def test_experiments_name_their_figure() -> None:
+    said = " ".join(run("paper", "--help")[1].split())
+    for number in range(1, 7):
+        assert f"(Figure {number})" in said
+    assert "measured values" not in said  # of a picture in which nothing is computed
 
 
 def test_help_and_version_are_there() -> None:
@@ -152,7 +167,7 @@ def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path)
         wait_for(lambda: kept.exists() and kept.read_text().count("\n") >= 10)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
         _, error = process.communicate(timeout=120)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "goes on from there" in error
     assert "Traceback" not in error
     finished = kept.read_text()
@@ -161,6 +176,34 @@ def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path)
     assert kept.read_text().startswith(finished)
     again = [json.loads(line)[0] for line in kept.read_text().splitlines()]
     assert len(again) == len(set(again))
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "new", "export"])
+def test_ctrl_c_ends_any_command_with_130_and_one_line(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zonal.commands.frame.Study.open", pressed)
+    monkeypatch.setattr("zonal.commands.begin.Study.create", pressed)
+    more = ["--axis", "x=0..1", "--budget", "3"] if command == "new" else []
+    code, output = run(command, str(tmp_path / "a.db"), *more)
+    assert (code, output) == (130, "Error: interrupted.\n")
+
+
+def test_ctrl_c_while_a_command_is_imported_shows_no_traceback(tmp_path: Path) -> None:
+    """A scipy whose import is interrupted stands for Ctrl-C in that moment."""
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("raise KeyboardInterrupt\n")
+    script = tmp_path / "zonal"
+    script.write_text("import sys\nfrom zonal.cli import main\nsys.exit(main())\n")
+    env = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path), SOURCE])}
+    for words in ([*PROGRAM, "--version"], [sys.executable, str(script), "--version"]):
+        done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=60)
+        assert (done.returncode, done.stderr) == (130, "Error: interrupted.\n"), words
+    library = subprocess.run([sys.executable, "-c", "import zonal"], capture_output=True, text=True, env=env)
+    assert "Traceback" in library.stderr  # it is not ours to hide
 
 
 def test_what_a_library_has_deprecated_is_no_business_of_the_users(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import zonal as zn
 from processes import running, wait_for
 from test_cli_rehearse import TABLE, leaves_ctrl_c_alone, workers_of, written
 from zonal.cli import main
@@ -132,7 +134,7 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
     [
         ([], ["given in exactly one way", "none", "--axis"]),
         ([*LINE, "--sequences", "AC,2"], ["--axis and --sequences", "one of"]),
-        ([*LINE, "table.csv"], ["--axis and a table"]),
+        ([*LINE, "table.csv"], ["Missing option '--value'"]),
         (["--axis", "x=0,1"], ["'x=0,1'", "x=0..1"]),
         (["--axis", "0..1"], ["'0..1'", "x=0..1"]),
         (["--axis", "x=a..1"], ["'x=a..1'", "x=0..1"]),
@@ -144,7 +146,6 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
         (["--sequences", "ACGT,12"], ["65536", "fewer positions"]),
         (["--sequences", "AC,2", "--smallest", "1.5"], ["--sequences: smallest must be a whole number", "1.5"]),
         (["--sequences", "AC,2", "--lengthscale", "1"], ["no lengthscale", "got 1."]),
-        ([*LINE, "--value", "v"], ["--value", "leave the option out"]),
         ([*LINE, "--coords", "v"], ["--coords", "leave the option out"]),
         ([*LINE, "--noise", "-1"], ["--noise", "-1"]),
         ([*LINE, "--noise", "nan"], ["--noise", "nan is not a finite number"]),
@@ -153,9 +154,10 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
         ([*LINE, "--lengthscale", "-1"], ["--lengthscale", "'-1' must be positive"]),
         ([*LINE, "--lengthscale", "a"], ["--lengthscale", "'a'", "commas"]),
         ([*LINE, "--lengthscale", "1,2"], ["lengthscale", "(1.0, 2.0)"]),
-        ([*LINE, "--smallest", "1e-6"], ["65536", "524288", "wider smallest"]),
+        ([*LINE, "--smallest", "1e-6"], ["65536", "1048576", "wider smallest"]),
         ([*LINE, "--smallest", "2"], ["wider than the axis", "2.0"]),
         ([*LINE, "--budget", "0"], ["a budget must be at least 1", "0"]),
+        ([*LINE, "--budget", "nan"], ["a budget must be", "nan"]),
         ([*LINE, "--budget", "2.5"], ["a budget must be a whole number", "2.5"]),
         ([*LINE, "--runs", "1"], ["--runs", "1"]),
         ([*LINE, "--out", "picture.doc"], ["picture.doc", ".png, .pdf or .svg"]),
@@ -217,7 +219,7 @@ def test_ctrl_c_ends_an_analysis_and_its_workers_with_a_message(tmp_path: Path) 
         os.killpg(process.pid, signal.SIGINT)
         output, error = process.communicate(timeout=120)
         took = time.monotonic() - pressed
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert error == "Error: interrupted; nothing was written.\n"
     assert "256 smallest regions" in output
     assert "mean regret" not in output
@@ -235,3 +237,82 @@ def test_looks_that_cost_time_and_ways(tmp_path: Path) -> None:
     code, words = run(*LINE, "--noise", 0.2, "--budget", 20, "--times", "1,x")
     assert code == 2
     assert "--times" in words
+
+
+def test_a_target_names_the_smallest_budget_that_stays_below_it(tmp_path: Path) -> None:
+    words = ["--sequences", "ACGT,2", "--budget", "4,16"]
+    report = played(tmp_path / "a.png", *words, "--target", 100)
+    assert "the first budget with its whole interval below 100: 4" in report
+    assert "no budget up to 16 has its whole interval below 1e-09" in played(
+        tmp_path / "a.png", *words, "--target", 1e-9
+    )
+
+
+def test_power_rehearse_and_new_take_the_same_settings() -> None:
+    def settings(command: str) -> set[str]:
+        return {own for param in main.commands[command].params for own in param.opts if own.startswith("--")}
+
+    of_new = settings("new") - {"--template", "--points", "--debug"}  # a TABLE has the points
+    assert of_new - settings("power") == set()
+    assert of_new - settings("rehearse") == set()
+
+
+def test_settings_of_a_study_come_as_options_or_in_a_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+    whole = zn.Study.__init__
+
+    def noted(self: zn.Study, *arguments: Any, **settings: Any) -> None:
+        seen.append(settings)
+        whole(self, *arguments, **settings)
+
+    monkeypatch.setattr(zn.Study, "__init__", noted)
+    words = [*LINE, "--smallest", "0.25", "--max-looks", 2, "--forbidden", "x=0..0.25", "--value", "flux"]
+    played(tmp_path / "a.png", *words, "--budget", "3")
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(
+        """budget = 3
+max_looks = 2
+forbidden = ["x=0..0.25"]
+[axes]
+x = { low = 0, high = 1, smallest = 0.25 }
+[measurement]
+name = "flux"
+noise = 0.2
+feedback = "center"
+[policy]
+name = "random"
+"""
+    )
+    code, report = run("--recipe", recipe, "--runs", 2, "--jobs", 1, "--out", tmp_path / "a.png")
+    assert code == 0, report
+    assert "4 smallest regions" in report
+    assert {own["max_looks"] for own in seen} == {2}
+    assert all(own["forbidden"] is not None and own["value_name"] == "flux" for own in seen)
+    assert isinstance(seen[-1]["policy"], zn.Random)
+    assert isinstance(seen[-1]["feedback"], zn.Center)
+    for bad, says in {"": "a study needs a budget", "budget = 'x'": "budget", "budget = nan": "budget"}.items():
+        recipe.write_text(f"{bad}\n[axes]\nx = [0, 1]\n[measurement]\nnoise = 0.2\n")
+        code, report = run("--recipe", recipe, "--runs", 2, "--jobs", 1, "--out", tmp_path / "a.png")
+        assert code == 1
+        assert says in report
+    code, report = run("--recipe", recipe, "--max-looks", 3)
+    assert code == 2
+    assert "--max-looks cannot be combined with --recipe" in report
+
+
+def test_regret_where_the_best_is_forbidden_refers_to_what_may_be_measured(tmp_path: Path) -> None:
+    report = played(
+        tmp_path / "a.png",
+        *LINE,
+        "--smallest",
+        "0.25",
+        "--forbidden",
+        "x=0.25..1",
+        "--budget",
+        "3",
+        "--noise",
+        0.01,
+    )
+    assert re.search(r"^ +3 +0 ", report, re.MULTILINE), report  # a single region is left, and found

@@ -351,7 +351,7 @@ def test_ctrl_c_ends_a_rehearsal_and_its_workers_with_a_message(tmp_path: Path) 
         os.killpg(process.pid, signal.SIGINT)
         output, error = process.communicate(timeout=120)
         took = time.monotonic() - pressed
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert error == "Error: interrupted; nothing was written.\n"
     assert "best there is" in output
     assert "regret over" not in output
@@ -380,3 +380,29 @@ def test_a_rehearsal_whose_looks_cost_time(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["rehearse", str(written(tmp_path)), *words, *priced])
     assert result.exit_code == 0, result.output
     assert "a budget of 40.5, noise 0.1" in result.output
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_table_is_rehearsed_on_axes_with_every_setting(tmp_path: Path) -> None:
+    table = written(tmp_path, changed={"x": [10 ** (row % 8 / 4 - 1) for row in range(64)]})
+    words = ["--axis", "x=0.1..10:bar:log", "--axis", "y=0..5", "--smallest", "0.25,1.25", "--max-looks", 1]
+    report = rehearsed(table, tmp_path / "a.png", *words, "--forbidden", "y=0..1.25")
+    assert "32 smallest regions" in report
+    assert "y 0.." not in line(report, "best there is")[1]
+    assert "0..1.25" not in line(report, "Zonal found")[1]
+    assert "Few runs" in report
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_noise_may_fall_with_the_weight_of_a_region(tmp_path: Path) -> None:
+    small = ["--value", "value", "--budget", 6, "--runs", 1, "--jobs", 1, "--out", tmp_path / "a.png"]
+    words = [written(tmp_path), "--coords", "x,y", "--weight", "weight", *small]
+    code, report = run(*words, "--noise-per-weight", 40)
+    assert code == 0, report
+    assert "noise 40 / sqrt(weight)" in report
+    code, report = run(*words, "--noise-per-weight", 40, "--noise", 1)
+    assert code == 2
+    assert "exclude each other" in report
+    code, report = run(*words)
+    assert code == 2
+    assert "Missing option '--noise'" in report

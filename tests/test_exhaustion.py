@@ -84,8 +84,8 @@ refused(lambda: zn.Study(box, **given, policy=Own()))
 refused(lambda: zn.UCB(level=10**9))
 refused(lambda: box.cell((10**9, 0)))""",
         [
-            *["h_max is too large; got 1000000000. Pass 10000 at most."] * 3,
-            "the policy's depth is too large; got 1000000000. Pass 10000 at most.",
+            *["h_max is too large; got 1000000000. Pass 20000 at most."] * 3,
+            "the policy's depth is too large; got 1000000000. Pass 20000 at most.",
             "level is too large",
             "a node is",
         ],

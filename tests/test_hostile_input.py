@@ -115,6 +115,13 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "a number as a hierarchy's table": lambda: zn.Hierarchy.from_table(3),  # type: ignore[arg-type]
     "a parent that is a list": lambda: zn.Hierarchy.from_parents({"a": ["b"]}),  # type: ignore[dict-item]
     "an array without axes as names": lambda: zn.Hierarchy({"a": ["b"]}, [[1.0]], feature_names=ZERO_D),
+    "a number too long for text as the name of a feature": lambda: zn.Hierarchy(
+        {"a": ["b"]},
+        [[1.0]],
+        feature_names=(HUGE,),  # type: ignore[arg-type]
+    ),
+    "such a number as the name of a region": lambda: zn.Hierarchy({HUGE: ["b"]}),  # type: ignore[dict-item]
+    "such a number as the name of a level": lambda: zn.Hierarchy.from_table({HUGE: ["a", "b"]}),  # type: ignore[dict-item]
     "one among points": lambda: zn.Points([np.array("a")]),
     "one as order": lambda: zn.Sequences("AC", 1, order=ZERO_D),
     "one as symbols": lambda: zn.Product({"x": (0, 1), "dye": ["a", "b"]}).region({"dye": ZERO_D}),

@@ -62,12 +62,28 @@ def test_observations_follow_the_trials_without_a_number() -> None:
     assert table["l [deg]"][1] == Span(0.0, 1.0)
 
 
-def test_an_axis_called_like_a_column_keeps_its_own() -> None:
-    study = zn.Study(zn.Hierarchy.from_table({"state": ["A", "B"], "town": ["a", "b"]}), budget=2, noise=0.1)
+def test_an_axis_called_like_a_column_of_ours_keeps_its_name() -> None:
+    levels = {"state": ["A", "B"], "region": ["a", "b"], "trial region": ["c", "d"], "mean": ["e", "f"]}
+    study = zn.Study(zn.Hierarchy.from_table(levels), budget=2, noise=0.1, kernel=zn.Categorical(1.0, 0.5))
     study.tell(study.ask(), 1.0)
+    study.observe("A > a > c > e", 0.5)
     table = study.table()
-    assert table["state"] == ["told"]
-    assert table["state (axis)"][0] in ("A", "B", None)
+    assert list(table.columns)[:6] == ["number", "trial trial region", "state", "region", "trial region", "mean"]
+    assert table["trial state"] == ["told", "observed"]
+    assert [table[name][1] for name in levels] == ["A", "a", "c", "e"]
+    assert table["trial trial region"][1] == "A > a > c > e"
+    for listing in (study.top(1), study.above(-9.0)):
+        assert listing["study region"][0].split(" > ")[1] == listing["region"][0]  # type: ignore[union-attr]
+        assert listing["mean"][0] in ("e", "f")
+        assert isinstance(listing["study mean"][0], float)
+
+
+def test_a_value_called_like_an_axis_loses_neither() -> None:
+    box = zn.Box({"T": (0, 1)}, units=["K"])
+    study = zn.Study(box, budget=2, kernel=zn.RBF(1.0, 1.0), noise=0.1, value_name="T", value_unit="K")
+    study.observe([(0, 0.5)], 3.0)
+    assert study.table()["T [K]"] == [Span(0.0, 0.5)]
+    assert study.table()["trial T [K]"] == [3.0]
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:
@@ -113,8 +129,10 @@ def test_a_result_shows_the_answer_and_holds_its_study() -> None:
 
 
 def test_a_study_in_words_names_its_best_region_with_unit_and_sensible_digits(study: zn.Study) -> None:
-    best, (first, second, *rest) = study.recommend(), str(study).splitlines()
+    best, (first, pending, sizes, second, *rest) = study.recommend(), str(study).splitlines()
     assert first == "flux: 10 of 12 measured, 1 under way"
+    assert pending == f"pending: trial {study.pending[0].number}, {study.pending[0].region.name}"
+    assert sizes == "64 smallest regions: l 0.5 deg, b 0.25"
     assert second.startswith(f"best so far {best.region.name}: ")
     assert re.search(
         r": 5\.\d+ ± 0\.\d\d+ Jy; the best of all with probability (> )?\d+ %, under the model$", second
@@ -127,7 +145,7 @@ def test_a_study_in_words_names_its_best_region_with_unit_and_sensible_digits(st
 
 def test_a_study_without_measurements_claims_nothing() -> None:
     study = zn.Study(BOX, budget=12, noise=0.1)
-    assert str(study) == "value: 0 of 12 measured\nnothing measured yet"
+    assert str(study) == "value: 0 of 12 measured\n64 smallest regions: l 0.5 deg, b 0.25\nnothing measured yet"
     assert "nothing measured yet" in study._repr_html_()
 
 
@@ -154,3 +172,27 @@ def test_names_of_other_libraries_are_answered_with_ours(study: zn.Study) -> Non
     with pytest.raises(AttributeError, match=r"a study has no attribute 'colour'\.$"):
         study.colour  # type: ignore[attr-defined]  # noqa: B018
     assert not hasattr(study, "best_value")
+
+
+SIZES = {
+    "1536 smallest regions: T 18.75 K, p 0.375 decades, layers 3 or 4, dye 1 of 3": zn.Product(
+        {"T": (0, 600), "p": (0.01, 10), "layers": (1, 7), "dye": ["a", "b", "c"]},
+        units={"T": "K"},
+        scale={"p": "log", "layers": "integer"},
+        smallest={"T": 20, "p": 0.4, "layers": 2},
+    ),
+    "256 smallest regions: x 0.00390625": zn.Box([(0, 1)]),
+    "1 smallest region: x 1": zn.Box([(0, 1)], smallest=0.9),
+    "4096 smallest regions: pools of 16 sequences": zn.Sequences("ACGT", 8, smallest=16),
+    "64 smallest regions: single sequences": zn.Sequences("ACGT", 3),
+    "3 smallest regions: single points": zn.Points([1.0, 2.0, 4.0]),
+    "2 smallest regions: points of weight 2 to 3": zn.Points([1.0, 2.0, 4.0, 5.0, 7.0], smallest=2.0),
+    "3 smallest regions: single leaves": zn.Hierarchy({"a": ["b", "c"], "d": None}),
+    "2 smallest regions: leaves of weight 2 to 3": zn.Hierarchy({"a": ["b", "c"], "d": None}, None, [1, 1, 3], 2),
+}
+
+
+@pytest.mark.parametrize("says", SIZES)
+def test_a_study_says_how_many_smallest_regions_of_which_size_there_are(says: str) -> None:
+    space: Any = SIZES[says]
+    assert says in str(zn.Study(space, budget=3, noise=0.1)).splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 import zonal as zn
 from recipes import RECIPES, TABLE, mutated, with_table
 from zonal.recipe import arguments, space, template, where
-from zonal.tables.wording import axis_words, parse_recipe, read_recipe, sequence_words
+from zonal.tables.wording import Recipe, axis_words, parse_recipe, read_recipe, sequence_words
 
 MUTATIONS = int(os.environ.get("ZONAL_MUTATIONS", "60"))  # `make torture` tries more
 BOX = "budget = 10\n[axes]\nx = [0, 1]\n"
@@ -221,6 +222,16 @@ t = { low = 0, high = 9, smallest = 1 }
             arguments(parse_recipe(wrong))
 
 
+@pytest.mark.parametrize("scale", ["log", "integer", "periodic", "linear"])
+def test_a_scale_in_the_place_of_the_unit_is_a_scale(scale: str) -> None:
+    kind: Any = scale
+    axis = zn.Box({"p": (1, 12)}, scale=kind)
+    assert space(where([f"p=1..12:{scale}"])) == space(where([f"p=1..12::{scale}"])) == axis
+    assert space(parse_recipe(f'[axes]\np = {{ low = 1, high = 12, unit = "{scale}" }}')) == axis
+    united = zn.Box({"p": (1, 12)}, units=[scale])  # somebody's unit, if a scale is given too
+    assert space(where([f"p=1..12:{scale}:linear"])) == united
+
+
 def test_one_smallest_may_be_said_for_all(folder: Path) -> None:
     box = zn.Box({"x": (0, 4), "y": (0, 8)}, smallest=[1, 2])
     assert (
@@ -260,3 +271,72 @@ def test_options_are_read_like_a_recipe() -> None:
     for wrong in ("ACGT", "ACGT,", "ACGT,-1", "ACGT,9999999999"):
         with pytest.raises(zn.InvalidInput):
             sequence_words(wrong)
+
+
+AREAS = "lon,lat,persons,state,sa4,sa3,sa2\n" + "".join(
+    f"{row % 8},{row // 8},{3000 + row},s{row // 32},a{row // 16},b{row // 8},c{row}\n" for row in range(64)
+)
+SETTING = re.compile(r"^# (\w+) = ")
+
+
+def uncommented(wanted: set[str]) -> str:
+    """Return the template without the comment marks of some lines, which take the place of those of their key."""
+    lines, section = template().splitlines(), ""
+    kept: dict[tuple[str, str], int] = {}
+    out: list[str] = []
+    for line in lines:
+        if header := re.match(r"^(?:# )?\[(\w+)\]", line):
+            section = header[1]
+        text = line[2:] if line in wanted else line
+        key = re.match(r"^(\w+) = ", text)
+        if key and (section, key[1]) in kept:
+            out[kept[section, key[1]]] = "#"
+        if key:
+            kept[section, key[1]] = len(out)
+        out.append(text)
+    return "\n".join(out)
+
+
+def options_of_the_template() -> list[str]:
+    """Return the settings of sections in use that the template shows and does not use."""
+    in_use, found = True, []
+    for line in template().splitlines():
+        if header := re.match(r"^(# )?\[", line):
+            in_use = header[1] is None
+        if in_use and SETTING.match(line):
+            found.append(line)
+    return found
+
+
+def study_of(text: str, folder: Path) -> zn.Study:
+    (folder / "areas.csv").write_text(AREAS)
+    return zn.Study(**arguments(parse_recipe(text, "the template", folder)))
+
+
+@pytest.mark.parametrize("line", options_of_the_template(), ids=lambda line: line[2:20])
+def test_every_line_of_the_template_works_without_its_comment_mark(line: str, tmp_path: Path) -> None:
+    text = uncommented({line})
+    assert line[2:].split("#")[0].strip() in text
+    study_of(text, tmp_path).ask()
+
+
+def test_the_template_works_with_many_lines_uncommented_at_once(tmp_path: Path) -> None:
+    lines = options_of_the_template()
+    assert sum("layers" in line for line in lines) == 1
+    study = study_of(uncommented({line for line in lines if "beam" not in line}), tmp_path)
+    assert {"c", "layers", "filter", "solvent"} <= set(study.space.names)
+
+
+@pytest.mark.parametrize("name", ["model", "policy"])
+def test_whole_sections_of_the_template_work_without_their_comment_marks(name: str, tmp_path: Path) -> None:
+    (part,) = (own for own in template().split("\n\n") if own.startswith(f"# [{name}]"))
+    taken = "\n".join(line[2:] if re.match(r"# [\[\w]", line) else line for line in part.splitlines())
+    study_of(template().replace(part, taken), tmp_path).ask()
+
+
+def test_single_integers_are_small_enough_beside_axes_with_a_smallest_width() -> None:
+    words = {
+        "axes": {"x": {"low": 0, "high": 1, "smallest": 0.25}, "n": {"low": 1, "high": 5, "scale": "integer"}}
+    }
+    made = space(Recipe(words, {}, "here"))
+    assert made == zn.Box({"x": (0, 1), "n": (1, 5)}, scale={"n": "integer"}, smallest={"x": 0.25, "n": 1})

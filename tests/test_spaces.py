@@ -149,16 +149,46 @@ def test_may_split_keeps_children_from_falling_below_smallest(d: int) -> None:
 def test_a_child_may_be_smaller_than_smallest_by_rounding_only() -> None:
     third = zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-10))
     assert third.may_split(third.cell((0, 0)))
-    too_small = zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-8))
-    assert not too_small.may_split(too_small.cell((0, 0)))
+    assert third.smallest == (1 / 3 * (1 + 1e-10),)  # as it was given
+
+
+@given(
+    side=st.floats(1e-6, 1e6),
+    share=st.floats(1e-12, 1),
+    arity=st.integers(2, 5),
+    scale=st.sampled_from(["linear", "periodic"]),
+)
+def test_the_smallest_width_is_the_nearest_possible_one_in_ratio(
+    side: float, share: float, arity: int, scale: Any
+) -> None:
+    wanted = side * share
+    box = zn.Box({"x": (0, side)}, arity=arity, smallest=wanted, scale=scale)
+    depth = box.deepest()
+    assert depth is not None
+    width = float(box.widths(depth)[0])
+    off = abs(math.log(width / wanted))
+    for other in (side / arity ** (depth + 1), side / arity ** max(depth - 1, 0)):
+        assert off <= abs(math.log(other / wanted)) + 1e-8
+    assert box.smallest is not None
+    assert box.smallest[0] == pytest.approx(width)
+    exact = zn.Box({"x": (0, side)}, arity=arity, smallest=width, scale=scale)
+    assert (exact.smallest, exact.deepest()) == ((width,), depth)
+
+
+def test_of_two_smallest_widths_as_near_the_wider_is_taken() -> None:
+    assert zn.Box([(0, 1)], smallest=2**-1.5).smallest == (0.5,)
+    assert zn.Box([(0, 600)], smallest=20).smallest == (18.75,)
+    assert zn.Box({"p": (0.01, 10)}, scale="log", smallest=0.4).smallest == (0.375,)
+    axis = Interval("x", 0.0, 1.0, smallest=0.3)
+    assert zn.Product({"t": axis, "dye": ["r", "g"]}).axes[0] == Interval("t", 0.0, 1.0, smallest=0.25)
 
 
 def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
     axes = {"l": (-180, 180), "sin_b": (-1, 1)}
-    assert zn.Box(axes, smallest=0.5).smallest == (0.5, 0.5)
-    assert zn.Box(axes, smallest=[10, 0.1]).smallest == (10, 0.1)
-    assert zn.Box(axes, smallest={"sin_b": 0.1, "l": 10}).smallest == (10, 0.1)
-    assert zn.Box(axes, smallest=2).smallest == (2, 2)  # as wide as an axis: that axis is never split
+    assert zn.Box(axes, smallest=0.5).smallest == (360 / 512, 0.5)
+    assert zn.Box(axes, smallest=[11.25, 0.125]).smallest == (11.25, 0.125)
+    assert zn.Box(axes, smallest={"sin_b": 0.125, "l": 11.25}).smallest == (11.25, 0.125)
+    assert zn.Box(axes, smallest=2).smallest == (360 / 128, 2)  # as wide as an axis: that axis is never split
     assert zn.Box(axes).smallest is None
 
 
@@ -385,7 +415,7 @@ def test_the_examples_in_the_documentation_are_true() -> None:
 
 
 def test_an_axis_at_its_smallest_is_passed_over_and_the_others_go_on() -> None:
-    box = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest={"x": 0.5, "y": 0.01})
+    box = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest={"x": 0.5, "y": 0.015})
     assert [box.level(depth).axis for depth in range(7)] == [0, 1, 1, 1, 1, 1, 1]
     assert (box.deepest(), box.count(7)) == (7, 128)
     cells = [box.cell((7, index)) for index in range(128)]
@@ -475,3 +505,17 @@ def test_no_two_cells_share_a_key_however_small_they_are(bounds: tuple[float, fl
     assert len({cell.key for cell in cells}) == len(cells)
     wide = space.cell((10, 1000))
     assert space.region(wide.bounds).key == wide.key
+
+
+def test_two_numbers_are_an_interval_in_a_tuple_and_symbols_in_a_list() -> None:
+    batch = zn.Study({"batch": [32, 64]}, budget=2).space
+    assert batch == zn.Product({"batch": [32, 64]}) != zn.Product({"batch": (32, 64)})
+    assert batch.cell((1, 1)).name == "batch 64"
+    assert zn.Study({"batch": (32, 64)}, budget=2).space == zn.Box({"batch": (32, 64)})
+    both: Any = {"batch": [32, 64], "x": (0, 1)}
+    assert zn.Study(both, budget=2).space == zn.Product(both)
+    assert zn.Box([[32, 64]]) == zn.Box(np.array([[32, 64]])) == zn.Box([(32, 64)])
+    for unclear in (np.array([32, 64]), range(2)):
+        with pytest.raises(zn.InvalidInput, match="Pass a tuple for an interval, a list for symbols"):
+            zn.Product({"batch": unclear})
+    assert zn.Product({"batch": np.array([32, 64, 128])}) == zn.Product({"batch": [32, 64, 128]})

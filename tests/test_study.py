@@ -772,8 +772,9 @@ def test_nothing_is_asked_split_or_recommended_below_smallest(data: st.DataObjec
             study.tell(trial, float(rng.normal()))
         regions += [trial.region, study.recommend().region]
     regions += [space.cell(node) for node in table_of(study)]
+    assert space.smallest is not None
     for region in regions:
-        assert (region.widths >= np.array(least) * (1 - 1e-9)).all()
+        assert (region.widths >= np.array(space.smallest) * (1 - 1e-9)).all()
 
 
 def test_a_smallest_region_that_passes_line_6_counts_as_expanded_and_stays_askable() -> None:
@@ -855,13 +856,21 @@ def test_a_warning_turned_into_an_error_leaves_the_study_whole() -> None:
 def test_a_warning_comes_with_the_measurement_that_it_is_about() -> None:
     flat = zn.RBF(1.0, 1e9)  # one exact value fixes all others
     study = make_study(kernel=flat, noise=1e-12, feedback=zn.Center())
-    first, second = study.ask(2)
-    study.tell(first, 0.0)
-    assert len(study.tree) > 1  # what is told of the second decides nothing
+    study.tell(study.ask(), 0.0)
     with pytest.warns(zn.NumericalWarning, match="5 from the prior mean was ignored"):
-        study.tell(second, 5.0)
+        study.observe([(0.3, 0.4)], 5.0)
     study.recommend()
     study.ask()  # and never again
+
+
+def test_a_repeat_that_contradicts_one_nearly_without_noise_is_refused() -> None:
+    study = make_study(noise=1e-12)
+    first, second = study.ask(2)
+    assert first.node == second.node
+    study.tell(first, 0.0)
+    with pytest.raises(zn.InvalidInput, match="contradicts an earlier one of the same region, which was 0"):
+        study.tell(second, 5.0)
+    study.tell(second, 0.0)
 
 
 def test_measurements_without_noise_are_believed() -> None:

@@ -1,5 +1,8 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
+from zonal import interrupts  # noqa: F401  # before anything that takes long to import
+
+# isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,11 +27,13 @@ from zonal.errors import (
 )
 from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
+from zonal.patches import Patch, Patches
 from zonal.policies.above import Above
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, GPTree, StoOO
 from zonal.policies.rules import Policy
+from zonal.predictions import Grid, Prediction
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.outcomes import Outcome
@@ -36,7 +41,6 @@ from zonal.rounds.trials import (
     Bands,
     Likely,
     Observation,
-    Prediction,
     Recommendation,
     Result,
     Trial,
@@ -51,6 +55,7 @@ from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
     from zonal.campaigns.power import Power, power
+    from zonal.campaigns.rehearsal import Rehearsal, rehearse
     from zonal.web.client import connect
 
 __version__ = "0.1.0"
@@ -71,6 +76,7 @@ __all__ = [
     "Exhausted",
     "Feedback",
     "GeometricDelta",
+    "Grid",
     "Hierarchy",
     "InvalidInput",
     "KnowledgeGradient",
@@ -87,6 +93,8 @@ __all__ = [
     "Observation",
     "Outcome",
     "Outlook",
+    "Patch",
+    "Patches",
     "PerWeight",
     "Recommendation",
     "PointResult",
@@ -97,6 +105,7 @@ __all__ = [
     "Product",
     "Random",
     "Region",
+    "Rehearsal",
     "Result",
     "Sequences",
     "Slope",
@@ -119,13 +128,20 @@ __all__ = [
     "minimize",
     "power",
     "problems",
+    "rehearse",
     "reward_function",
     "simulate",
     "theory",
 ]
 
 
-_ON_DEMAND = {"Power": "campaigns.power", "power": "campaigns.power", "connect": "web.client"}
+_ON_DEMAND = {
+    "Power": "campaigns.power",
+    "power": "campaigns.power",
+    "Rehearsal": "campaigns.rehearsal",
+    "rehearse": "campaigns.rehearsal",
+    "connect": "web.client",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -136,4 +152,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

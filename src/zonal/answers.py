@@ -15,17 +15,21 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.beliefs.empirical import EmpiricalBelief
-from zonal.errors import InvalidInput, finite_number, need, whole_number
+from zonal.errors import InvalidInput, finite_number, listed, need, whole_number, without_unit
 from zonal.errors import probability as checked_probability
 from zonal.looking import LikelyRegions, likely_table
 from zonal.policies.rules import candidates
+from zonal.predictions import Prediction
 from zonal.rounds import binding, certainty, choosing
 from zonal.rounds.certainty import HELD, SURE, Outlook, Standing
 from zonal.rounds.settings import RegionLike
 from zonal.rounds.state import State
-from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation
+from zonal.rounds.trials import Bands, Likely, Recommendation
 from zonal.rounds.views import views
 from zonal.spaces import Region
+from zonal.spaces.frames import regions_in
+from zonal.tables.dataframes import DataFrame
+from zonal.tables.listings import Listing
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
 
 Side = Literal["above", "below"]
 
+NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
+MOST_PLANNED = 1000  # measurements of an outlook, each of which is decided
+MOST_SMALLEST = 100_000  # regions predicted at once
+ALIKE = 9  # decimals of probabilities, beyond which they are equal
 CLEAR = 2.0  # least number of standard deviations by which a region stands out
 
 
@@ -67,7 +75,7 @@ def recommend(
         ``gap`` holds with probability 1 - theta, under the model.
     """
     number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
-    checked_probability(theta, "theta")
+    theta = checked_probability(theta, "theta")
     with study._lock:
         state = study._state
         rows = certainty.ranking(state.tree, binding.recommend(state), number)
@@ -90,7 +98,7 @@ def outlook(study: Reading, n: int) -> Outlook:
     weights of the models. A real search adapts and does at least as well, so for many measurements this is a
     cautious estimate; it holds under the models. The budget does not matter.
     """
-    number = whole_number(n, "the number of measurements", 1)
+    number = whole_number(n, "the number of measurements", 1, MOST_PLANNED)
     with study._lock:
         first = future = study._state
         for _ in range(number):
@@ -101,11 +109,17 @@ def outlook(study: Reading, n: int) -> Outlook:
         return certainty.outlook(future.tree, known, row, [own.row for own in asked], ratio)
 
 
-def above(study: Reading, threshold: float | None = None, probability: float | None = None) -> LikelyRegions:
+def above(
+    study: Reading,
+    threshold: float | None = None,
+    probability: float | None = None,
+    *,
+    sigma: float | None = None,
+) -> LikelyRegions:
     """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
-    They are a table of `Likely`. If no region is probable enough it has no rows, and its title says so and names
-    the most probable one.
+    They are a table of `Likely`; ``.patches()`` joins those that touch. If no region is probable enough it has no
+    rows, and its title says so and names the most probable one.
 
     Parameters
     ----------
@@ -114,34 +128,58 @@ def above(study: Reading, threshold: float | None = None, probability: float | N
         searches for, which are below its threshold when minimising.
     probability : float, optional
         Least probability, under the model: by default 0.9, or 0.5 without a threshold.
+    sigma : float, optional
+        Instead of a probability: by how many standard deviations the mean must lie beyond the threshold. The
+        regions are then in this order.
     """
-    return _beyond(study, "above", threshold, probability)
+    return _beyond(study, "above", threshold, probability, sigma)
 
 
-def below(study: Reading, threshold: float | None = None, probability: float | None = None) -> LikelyRegions:
+def below(
+    study: Reading,
+    threshold: float | None = None,
+    probability: float | None = None,
+    *,
+    sigma: float | None = None,
+) -> LikelyRegions:
     """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
-    return _beyond(study, "below", threshold, probability)
+    return _beyond(study, "below", threshold, probability, sigma)
 
 
-def _beyond(study: Reading, side: Side, threshold: float | None, probability: float | None) -> LikelyRegions:
+def _beyond(
+    study: Reading, side: Side, threshold: float | None, probability: float | None, sigma: float | None
+) -> LikelyRegions:
+    problem = "a region is listed by its probability or by its distance in standard deviations"
+    need(probability is None or sigma is None, problem, (probability, sigma), "Pass one of the two.")
     with study._lock:
         state = study._state
         if threshold is None:
             usual, (side, limit) = HELD, _looked_for(study, side)
         else:
-            usual, limit = SURE, finite_number(threshold, "threshold")
+            usual, limit = SURE, finite_number(without_unit(threshold, study.value_unit, "threshold"), "threshold")
         wanted = checked_probability(usual if probability is None else probability, "probability")
         rows = candidates(state.tree)
         models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
         chance = _chance(state, side, limit, models)
-    tree, order = tree_of(state), np.argsort(-chance, kind="stable")
-    number = int(np.count_nonzero(chance >= wanted))
+    tree = tree_of(state)
+    mean, std = tree.mean[rows], tree.std[rows]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = (mean - limit) / std * (1 if side == "above" else -1)
+    apart[np.isnan(apart)] = 0.0  # exactly at the threshold
+    if sigma is None:  # probabilities that differ by rounding are equal
+        order, listed = np.lexsort((-apart, -chance.round(ALIKE))), chance >= wanted
+        how = f"with a probability of {wanted:g}"
+    else:
+        least = finite_number(sigma, "sigma")
+        order, listed = np.argsort(-apart, kind="stable"), apart >= least
+        how = f"by {least:g} standard deviations"
+    number = int(np.count_nonzero(listed))
     likely = [
-        Likely(state.region(row), float(tree.mean[row]), float(tree.std[row]), float(chance[at]))
-        for at, row in zip(order[: max(number, 1)], rows[order].tolist(), strict=False)
+        Likely(state.region(int(rows[at])), float(mean[at]), float(std[at]), float(chance[at]), float(apart[at]))
+        for at in order[: max(number, 1)].tolist()
     ]
-    beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" with a probability of {wanted:g}"
-    return likely_table(study, beyond, likely, number)
+    beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" {how}"
+    return likely_table(study, beyond, likely, number, (limit, side))
 
 
 def _looked_for(study: Reading, side: Side) -> tuple[Side, float]:
@@ -193,13 +231,13 @@ def probability(
     problem = "a probability is of being above or below a threshold"
     need((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
-    limit = finite_number(below if above is None else above, side)
-    listed, one = _listed(study, regions)
-    if not listed:
+    limit = finite_number(without_unit(below if above is None else above, study.value_unit, side), side)
+    several, one = _listed(study, regions)
+    if not several:
         return np.zeros(0)
     with study._lock:
         state = study._state
-        parts = state.belief.under_models(state.problem.feedback.footprints(listed))
+        parts = state.belief.under_models(state.problem.feedback.footprints(several))
     models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
     chance = _chance(state, side, limit, models)
     return float(chance[0]) if one else chance
@@ -218,29 +256,48 @@ def stands_out(study: Reading) -> bool:
             return False
         joint = state.belief.covariance(state.tree.slot[[best, whole]])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
-    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.answered)), 1)))
+    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.count)), 1)))
     spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
     advantage = float(state.tree.mean[best] - state.tree.mean[whole])
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
 
 
-def predict(study: Reading, regions: RegionLike | Sequence[RegionLike]) -> Prediction:
+def predict(
+    study: Reading, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None = None
+) -> Prediction:
     """Return posterior ``mean`` and ``std`` of any regions' averages: numbers for one region, arrays for several.
+
+    For several regions, ``.table()`` is a table with the regions, and ``.to_grid()`` has one dimension per axis.
 
     Parameters
     ----------
-    regions : Region, what ``space.region`` takes (see `observe`), or several of these
-        Nodes of the tree or other regions. Equal edges mean a point on that axis; a list of texts means several
-        regions.
+    regions : Region, what ``space.region`` takes (see `observe`), or several of these, optional
+        Nodes of the tree or other regions; by default all regions of the smallest size. Equal edges mean a point
+        on that axis; a list of texts means several regions. A data frame has a region in each row: columns such
+        as "x_low" and "x_high", or those of Zonal's tables; "x" alone for points on that axis and for symbols; or
+        "region" with names.
     """
-    listed, one = _listed(study, regions)
-    if not listed:
+    several, one = (_smallest(study), False) if regions is None else _listed(study, regions)
+    if not several:
         return Prediction(np.zeros(0), np.zeros(0))
     with study._lock:
         state = study._state
-        centred, variance = expected(state, listed)
+        centred, variance = expected(state, several)
     mean, std = _value(state, centred), np.sqrt(variance)
-    return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
+    if one:
+        return Prediction(float(mean[0]), float(std[0]))
+    return Prediction(mean, std)._of(several, study.value_unit)
+
+
+def _smallest(study: Reading) -> list[Region]:
+    """Return all regions of the smallest size, or raise if there are too many."""
+    state = study._state
+    bottom = state.problem.bottom(state.h_max)
+    number = study.space.leaves(bottom)
+    fix = "Pass the regions, or give the space a larger smallest size."
+    need(number <= MOST_SMALLEST, f"at most {MOST_SMALLEST} smallest regions are predicted at once", number, fix)
+    regions: list[Region] = study.space.every(bottom)
+    return regions
 
 
 def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats:
@@ -251,7 +308,8 @@ def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats
     default the nodes of ``tree``, in its order.
     """
     if regions is not None:
-        return known(study, [study._region(region) for region in regions])[1]
+        several = _listed(study, regions)[0]
+        return known(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
         return state.belief.doubt(state.belief.columns[1])[state.tree.slot]
@@ -269,9 +327,12 @@ def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
 def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
     """Return regions as objects, and whether a single one was passed."""
     if isinstance(regions, Iterator):
-        regions = list(regions)
+        regions = listed(regions, *NO_REGIONS)
+    described = regions_in(study.space, regions)
+    if described is not None:
+        return [study._region(region) for region in described], False
     one = study.space.is_one(regions)
-    return [study._region(region) for region in ([regions] if one else regions)], one
+    return [study._region(region) for region in ([regions] if one else listed(regions, *NO_REGIONS))], one
 
 
 def bands(study: Reading) -> Bands:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from zonal import __version__
-from zonal.commands import CAMPAIGN, frame
+from zonal.commands import BEFOREHAND, CAMPAIGN, frame
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -59,14 +59,12 @@ for _command in CAMPAIGN:
 @main.command(cls=frame.Command)
 @frame.study_argument
 @click.option("-o", "--out", type=frame.FILE, help="Where to write it  [default: STUDY.html]")
-def report(study: Study, out: Path | None) -> None:
+@frame.shapes_option
+def report(study: Study, out: Path | None, shapes: list[Any] | None) -> None:
     """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
-    from zonal.tables.files import write
-    from zonal.web.report import report
-
     assert study.path is not None
     target = study.path.with_suffix(".html") if out is None else out
-    write(target, report(study).encode())
+    study.report(target, shapes=shapes)
     click.echo(target.resolve())
 
 
@@ -101,97 +99,8 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-def _of_runs(picture: str) -> frame.Decorator:
-    """Add the options that every simulation has."""
-    return frame.with_options(
-        click.option(
-            "--noise", required=True, type=frame.Finite(min=0), help="Standard deviation of one measurement."
-        ),
-        frame.number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
-        frame.number_option("--jobs", help="Processes  [default: one per core]"),
-        frame.picture_option(picture),
-    )
-
-
-POSITIVE = frame.Finite(min=0, min_open=True)
-_sequence = click.option("--sequence", help="Column of sequences, all possible ones of one length.")
-
-
-@main.command()
-@click.argument("table", type=frame.FilePath())
-@click.option("--value", required=True, help="Column of values to average.")
-@frame.column_options
-@_sequence
-@click.option(
-    "--budget",
-    required=True,
-    callback=lambda ctx, param, value: frame.whole(value),
-    type=POSITIVE,
-    help="Number of measurements in a campaign, or their total cost.",
-)
-@frame.price_options
-@frame.number_option("--runs", default=30, help="Campaigns per method.")
-@_of_runs("zonal-rehearsal.png")
-def rehearse(**options: Any) -> None:
-    """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
-
-    Every row is a smallest part: a point (--coords), an area (--levels, with --coords for its position) or a
-    sequence (--sequence). Zonal and three simple alternatives spend the same budget on noisy averages
-    computed from the table.
-    """
-    from zonal.campaigns.reports import rehearsed
-
-    _tell(rehearsed, **options)
-
-
-@main.command()
-@click.argument("table", required=False, type=frame.FilePath())
-@frame.axis_options
-@click.option("--value", help="Column of a table's values to average.")
-@frame.column_options
-@_sequence
-@click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
-@click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
-@click.option(
-    "--lengthscale",
-    callback=frame.one_or_more,
-    metavar=frame.NUMBERS,
-    help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
-)
-@click.option("--given", is_flag=True, help="The search is given these values; by default it learns them.")
-@click.option(
-    "--budget",
-    "budgets",
-    required=True,
-    multiple=True,
-    callback=frame.numbers,
-    metavar=frame.NUMBERS,
-    help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
-)
-@frame.price_options
-@frame.number_option("--runs", default=50, least=2, help="Campaigns per budget.")
-@_of_runs("zonal-power.png")
-def power(**options: Any) -> None:
-    """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
-
-    The campaigns are on functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a
-    TABLE with the columns that `zonal rehearse` takes.
-    """
-    from zonal.campaigns.reports import powered
-
-    _tell(powered, **options)
-
-
-def _tell(report: Any, **options: Any) -> None:
-    """Print a report line by line, as it is produced."""
-    from zonal.recipe import PRICES
-
-    options["prices"] = frame.given({name: options.pop(name) for name in PRICES})
-    try:
-        for line in report(**options):
-            click.echo(line)
-    except KeyboardInterrupt:
-        raise click.ClickException("interrupted; nothing was written.") from None
+for _command in BEFOREHAND:
+    main.add_command(_command)
 
 
 @main.group(cls=_Group)
@@ -205,10 +114,10 @@ def paper() -> None:
 _EXPERIMENTS = {
     "figure1": "A tree over its function (Figure 1).",
     "figure2": "All quantities of two consecutive rounds (Figure 2).",
-    "figure3": "The roadmap of the proof, with measured values (Figure 3).",
+    "figure3": "The roadmap of the proof: what holds (Figure 3).",
     "regret": "Aggregated regret against budget, all algorithms (Figure 4).",
-    "benefit": "Where averages help: the third function.",
-    "heatmap": "Regret over numbers of points S and children K.",
+    "benefit": "Where averages help: the third function (Figure 5).",
+    "heatmap": "Regret over numbers of points S and children K (Figure 6).",
     "delta": "The constant c of delta, by cross-validation.",
     "gradients": "Beyond averages: the value of slopes and differences.",
     "theory": "Every lemma and bound, compared with simulations.",
@@ -256,9 +165,8 @@ def _add(name: str, about: str) -> None:
             for experiment in _EXPERIMENTS if name == "all" else [name]:
                 _experiment(experiment, settings)
         except KeyboardInterrupt:
-            raise click.ClickException(
-                f"interrupted; finished runs are kept in {out}, and the same command goes on from there."
-            ) from None
+            kept = f"finished runs are kept in {out}, and the same command goes on from there"
+            raise frame.Refusal(f"interrupted; {kept}.", frame.INTERRUPTED) from None
 
 
 for _name, _about in {**_EXPERIMENTS, "all": "All of the above."}.items():

@@ -7,69 +7,131 @@ one in use, and has the study commit it, holding the locks of the study and of i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from zonal import looking
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, TrialError, need, text, whole_number
+from zonal.errors import TrialError, need, text, truth, whole_number
+from zonal.limits import regions_of
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
-from zonal.rounds.events import Asked, Corrected, Measured, Mended, Observed, Retracted, Taken
+from zonal.rounds.events import Asked, Corrected, Measured, Mended, Noted, Observed, Retracted, Taken
 from zonal.rounds.outcomes import outcomes
-from zonal.rounds.settings import RegionLike, checked_feedback
+from zonal.rounds.possible import Possible, possible
+from zonal.rounds.settings import RegionLike, RegionsLike, checked_feedback
 from zonal.rounds.trials import Observation, Trial
-from zonal.rounds.whose import me, person
+from zonal.rounds.whose import is_running, me, person
 from zonal.spaces import Region, with_feedback
 
 if TYPE_CHECKING:
     from zonal.study import Study
 
+T = TypeVar("T")
+
 log = logging.getLogger("zonal")
 
 
+def together(study: Study, change: Callable[[Study], T]) -> T:
+    """Change a study several times, or, if `change` raises, not at all; return what `change` returns.
+
+    `change` is called with a draft of the study. The file's lock is held meanwhile only if another process changed
+    the study since, in which case `change` is called again: models may be learned for a minute. What `change` logs
+    appears once it is committed.
+    """
+    with study._lock:  # since states share what they can
+        with study._writing(partly=True):
+            draft = study._draft()
+        before, answer = study._state, change(draft)
+        with study._writing(partly=True):
+            if study._state is not before:
+                draft = study._draft()
+                answer = change(draft)
+            if draft._state is not study._state:
+                study._commit(draft._state)
+    for level, message, parts in draft._unlogged:
+        study._log(level, message, *parts)
+    return answer
+
+
 @overload
-def ask(study: Study, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
+def ask(
+    study: Study,
+    n: None = None,
+    *,
+    key: str = "",
+    by: str | None = None,
+    within: RegionsLike = None,
+    avoid: RegionsLike = None,
+) -> Trial: ...
 @overload
-def ask(study: Study, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
-def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
+def ask(
+    study: Study,
+    n: int,
+    *,
+    key: str = "",
+    by: str | None = None,
+    within: RegionsLike = None,
+    avoid: RegionsLike = None,
+) -> list[Trial]: ...
+def ask(
+    study: Study,
+    n: int | None = None,
+    *,
+    key: str = "",
+    by: str | None = None,
+    within: RegionsLike = None,
+    avoid: RegionsLike = None,
+) -> Trial | list[Trial]:
     """Return the next trial, or a list of the next `n`.
 
-    Trials under way are taken into account: they reduce the uncertainty of their regions.
+    Trials under way are taken into account: they reduce the uncertainty of their regions. What is possible only
+    now, such as what is above the horizon, is said by `within` and `avoid`, and kept with the trial; what is never
+    possible by ``forbidden=`` and `forbid`.
 
     Parameters
     ----------
     n : int, optional
-        Number of trials; all or none are returned. Where travel costs, they are in the order of a short tour.
+        Number of trials; all or none are returned (in a shell, `zonal ask -n` returns those that are left). Where
+        travel costs, they are in the order of a short tour.
     key : str
         A name for this request. Repeating the request with the same key returns the same trials, so it may be
         repeated if it is not clear whether it arrived.
     by : str, optional
         Who measures it; by default this process, after whose end the trial may be taken over (see `optimize`).
+    within : region or list of regions, optional
+        What is possible now, given as in `observe`: the trial's region lies wholly within one of them.
+    avoid : region or list of regions, optional
+        What is not possible now: the trial's region overlaps none of them. Judged is the region itself, not what
+        a `Beam` sees beyond it.
     """
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
-    key, by = key and text(key, "key"), me() if by is None else text(by, "by")
+    key, by = text(key, "key"), me() if by is None else text(by, "by")
+    now = regions_of(study, within, "within"), regions_of(study, avoid, "avoid")
     with study._writing():
-        batch = _repeated(study, n, key) if key else []
-        batch = batch or _decided(study, number, key, by)
+        batch = _repeated(study, n, key, now) if key else []
+        batch = batch or _decided(study, number, key, by, possible(*now))
         trials = [trial_of(study._state, asked) for asked in batch]
     return trials[0] if n is None else trials
 
 
-def _repeated(study: Study, n: int | None, key: str) -> list[Asked]:
-    """Return the trials that were asked for with this key; raise if that was another number of them."""
+def _repeated(study: Study, n: int | None, key: str, now: tuple[Any, Any]) -> list[Asked]:
+    """Return the trials that were asked for with this key; raise if that was another request."""
     batch = [asked for asked in study._state.asked if asked.key == key]
     problem = f"{len(batch)} trials were asked for with this key"
     need(len(batch) in (0, n or 1), problem, n, "Use another key.")
+    same = all((asked.within, asked.avoid) == now for asked in batch)
+    names = [[region.name for region in regions] for regions in now]
+    need(same, "this key was used with other regions in within= and avoid=", names, "Use another key.")
     return batch
 
 
-def _decided(study: Study, number: int, key: str, by: str) -> list[Asked]:
+def _decided(study: Study, number: int, key: str, by: str, now: Possible | None) -> list[Asked]:
     """Decide on the next trials, and return them."""
     before = state = study._state
     checks.within_budget(state, number)
     for _ in range(number):
-        state = choosing.ask(state, by, key)
+        state = choosing.ask(state, by, key, now=now)
     if number > 1:
         state = choosing.as_tour(before, state, by)
     study._commit(state)
@@ -89,8 +151,9 @@ def tell(
 ) -> None:
     """Record the measurement of a trial.
 
-    Telling the same value again does nothing. A trial that had been given up or retracted counts as measured after
-    all; if the budget was spent meanwhile, as an observation.
+    Telling the same value again does nothing, and another value is refused, whatever became of the trial before. A
+    trial that had been given up, withdrawn or retracted counts as measured after all; if the budget was spent
+    meanwhile, as an observation, which `correct` and `retract` find by the trial too.
 
     Parameters
     ----------
@@ -109,10 +172,10 @@ def tell(
         They become observations.
     minus : Region, or what ``space.region`` takes, optional
         The value is the difference of two averages: the trial's region minus this one. Errors that the instrument
-        adds to both cancel. Such a trial spends budget, but is not a measurement of its region's average: it is
-        not in the tree's ``count``.
+        adds to both cancel. It counts as a measurement of its region, and `ask` expects that a repeat will be the
+        same difference; only the mean of the region's rewards, ``tree.reward``, does not include it.
     """
-    with study._writing():
+    with study._writing(partly=True):
         state = study._state
         asked = study._asked(trial)
         value, sem = checks.measured(state, value, sem, note)
@@ -128,7 +191,8 @@ def tell(
             after = decisions.tell(state, fact, beside)
         else:
             region = state.region(asked.row)
-            seen = Observed(region, value, sem, 0.0, study.feedback, spent or asked.time, fact.minus)
+            taken = spent or asked.time
+            seen = Observed(region, value, sem, 0.0, study.feedback, taken, fact.minus, asked.number, note)
             after = decisions.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
@@ -146,14 +210,14 @@ def _more(
 
 def _is_told(study: Study, asked: Asked, fact: Measured, beside: tuple[Observed, ...]) -> bool:
     """Tell whether a trial was told exactly this already; raise if it was told something else."""
-    state = study._state
-    earlier = outcomes(state.history)[False, asked.number][-1]
+    state, late = study._state, checks.told_late(study._state, asked.number)
+    earlier = outcomes(state.history)[(False, asked.number) if late is None else (True, late)][-1]
     if earlier.value is None:
         return False
-    event, was = _told(study, asked.number)
-    slopes = tuple(own for own in state.events[event] if isinstance(own, Observed))
-    same = (earlier.value, earlier.sem, was.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
-    if same and fact.time in (None, earlier.time, asked.time):
+    event, told = _told(study, asked.number, late)
+    slopes = tuple(own for own in state.events[event] if isinstance(own, Observed) and own is not told)
+    same = (earlier.value, earlier.sem, told.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
+    if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
         f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {fact.value!r}. "
@@ -161,8 +225,13 @@ def _is_told(study: Study, asked: Asked, fact: Measured, beside: tuple[Observed,
     )
 
 
-def _told(study: Study, number: int) -> tuple[int, Measured]:
-    """Return the number of the event in which a trial was told, and what it was told."""
+def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Measured | Observed]:
+    """Return the number of the event in which a trial was told last, and what it was told.
+
+    If it was told too late to be paid, `late` is the number of the observation that it became.
+    """
+    if late is not None:
+        return outcomes(study.events)[True, late][0].event, study._state.observed[late][1]
     told = ((at, fact) for at, event in enumerate(study.events) for fact in event if isinstance(fact, Measured))
     *_, last = (own for own in told if own[1].number == number)
     return last
@@ -195,10 +264,11 @@ def correct(
     by : str, optional
         Who corrects it; by default the user of this process.
     """
-    with study._writing():
+    with study._writing(partly=True):
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
-        value, sem = checks.measured(study._state, value, sem, note)
+        by_which = study._state.observed[number][1].feedback if observed else None
+        value, sem = checks.measured(study._state, value, sem, note, by_which)
         now = value, was.sem if sem is None else sem, note or was.note
         if now != (was.value, was.sem, was.note):
             _mend(study, Corrected(number, observed, *now, _who(by)), value)
@@ -211,15 +281,19 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
     The history keeps the value and, in `note`, why: see `table`. The trial may still be told. Slopes told with a
     trial are retracted with it. `trial` and `by` are as for `correct`.
     """
-    with study._writing():
+    with study._writing(partly=True):
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
         fact = Retracted(number, observed, text(note, "a note"), _who(by))
-        told = None if observed else _told(study, number)[0]
+        of_trial = not observed or study._state.observed[number][1].trial is not None
+        told = _told(study, number, number if observed else None)[0] if of_trial else None
         beside = [
             fact._replace(number=own, observed=True)
             for (outside, own), past in outcomes(study._state.events).items()
-            if outside and past[0].event == told and past[-1].value is not None
+            if outside
+            and past[0].event == told
+            and past[-1].value is not None
+            and (observed, number) != (True, own)
         ]
         _mend(study, fact, was.value, beside)
 
@@ -236,7 +310,9 @@ def _mend(study: Study, fact: Mended, value: float | None, beside: Sequence[Retr
 def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
     """Return the number of a trial or an observation, and whether it is an observation, after checking."""
     if not isinstance(trial, Observation):
-        return study._asked(trial).number, False
+        number = study._asked(trial).number
+        late = checks.told_late(study._state, number)
+        return (number, False) if late is None else (late, True)
     number, seen = trial.number, study._state.observed
     if trial.study != study.id or number >= seen.size or seen[number][1].region != trial.region:
         raise TrialError(
@@ -246,59 +322,48 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
     return number, True
 
 
-def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
+def give_up(study: Study, trial: Trial | int, retry: bool = True, note: str = "") -> None:
     """Give up a trial that could not be measured, given as in `tell`; the budget gets it back.
+
+    A `note`, for example why, is kept with the trial.
 
     With ``retry=False`` the region is not asked for again; its children are, if it may be split. A region given up
     three times in a row is not asked for again either, nor is a region within it that was given up once. `allow`
     takes both back.
     """
-    with study._writing():
-        number = _under_way(study, trial)
-        before, after = study._state, decisions.end(study._state, number, given_up=True, retry=retry)
+    retry = truth(retry, "retry")
+    with study._writing(partly=True):
+        number, note = _under_way(study, trial), text(note, "a note")
+        before, after = study._state, decisions.end(study._state, number, given_up=True, retry=retry, note=note)
         study._commit(after)
-    row = after.asked[number].row
-    if retry and len(after.barred) > len(before.barred):
+    row, by = after.asked[number].row, after.asked[number].by
+    certain = not is_running(by)  # at its end a run may take its failures back
+    if certain and retry and len(after.barred) > len(before.barred):
         region, times = after.region(row), len(after.failures[row])
         if times > 1:
-            log.warning(
-                "region %s was given up %d times in a row and will not be asked for again", region.name, times
-            )
+            message = "region %s was given up %d times in a row and will not be asked for again"
+            study._log(logging.WARNING, message, region.name, times)
         else:
-            log.info("region %s lies within one that could not be measured, and failed too", region.name)
+            message = "region %s lies within one that could not be measured, and failed too"
+            study._log(logging.INFO, message, region.name)
 
 
-def withdraw(study: Study, trial: Trial | int) -> None:
-    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region."""
-    with study._writing():
-        study._commit(decisions.end(study._state, _under_way(study, trial), given_up=False, retry=True))
+def withdraw(study: Study, trial: Trial | int, note: str = "") -> None:
+    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region.
 
-
-def allow(study: Study, region: RegionLike) -> int:
-    """Take back all give-ups of a region and of the regions within it: they may be asked for again.
-
-    The region is given as in `observe`; the whole space takes back all give-ups. Splits that were made meanwhile
-    stay, and so does whatever is ``forbidden``. Returns how many give-ups were taken back, at least one.
+    A `note`, for example why, is kept with the trial.
     """
-    with study._writing():
-        wanted = study._region(region)
-        trials = decisions.given_up(study._state, wanted)
-        after = decisions.forgive(study._state, trials)
-        if after is None:
-            fix = "study.table() lists what was given up."
-            if study._state.problem.is_forbidden(wanted):
-                fix = "It is forbidden; that cannot be taken back."
-            raise InvalidInput("nothing was given up within this region", wanted.name, fix)
-        study._commit(after)
-    return len(trials)
+    with study._writing(partly=True):
+        number, note = _under_way(study, trial), text(note, "a note")
+        study._commit(decisions.end(study._state, number, given_up=False, retry=True, note=note))
 
 
-def forgive(study: Study, trials: Iterable[Trial]) -> None:
-    """Take back the give-ups of single trials that failed for other reasons than their region."""
-    with study._writing():
-        after = decisions.forgive(study._state, [study._asked(trial).number for trial in trials])
-        if after is not None:
-            study._commit(after)
+def annotate(study: Study, trial: Trial | int, note: str) -> None:
+    """Keep a note with a trial that has no value; one told or ended without a note has it too."""
+    with study._writing(partly=True):
+        number = study._asked(trial).number
+        checks.valueless(study._state, number)
+        study._commit(study._state.apply((Noted(number, text(note, "a note")),)))
 
 
 def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
@@ -307,6 +372,7 @@ def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | N
     `wanted` tells whether to take a trial over; it is called again with the file's lock held, if there is a file.
     """
     name = text(by, "by")
+    need(callable(wanted), "wanted must be a function of a trial asked for", wanted, "Pass a callable.")
     if not any(map(wanted, study._state.pending.values())):
         return None
     with study._writing():
@@ -326,6 +392,7 @@ def observe(
     *,
     time: float | None = None,
     minus: RegionLike | None = None,
+    note: str = "",
 ) -> Observation:
     """Record an earlier or outside measurement of any region; it costs no budget.
 
@@ -348,25 +415,29 @@ def observe(
         How long it took, where times are chosen; one unit of time by default.
     minus : Region, or what ``space.region`` takes, optional
         The value is a difference: the region minus this one. Its standard error is required.
+    note : str
+        A note kept with the observation.
     """
-    with study._writing():
+    with study._writing(partly=True):
         by = study.feedback if feedback is None else checked_feedback(feedback, study.space)
         seen = with_feedback(study._region(region), by)
         other = None if minus is None else with_feedback(study._region(minus), by)
-        value, sem = checks.measured(study._state, value, sem)
+        value, sem = checks.measured(study._state, value, sem, note, by=by)
         checks.seen(study._state, seen, other, sem)
         number = study._state.observed.size
         spent = checks.time_spent(study._state, time) or 1.0
-        study._commit(decisions.observe(study._state, [Observed(seen, value, sem, 0.0, by, spent, other)]))
+        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
+        study._commit(decisions.observe(study._state, [fact]))
         _say(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, minus=other, study=study.id)
+    return Observation(number, seen, value, sem, note, other, study.id)
 
 
 def _say(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
         measured = f"{value:.6g} {study.value_unit}".rstrip()
-        log.info("%s, %s: %s; best so far %s", what, region.name, measured, looking.best_so_far(study))
+        message = "%s, %s: %s; best so far %s"
+        study._log(logging.INFO, message, what, region.name, measured, looking.best_so_far(study))
 
 
 def _under_way(study: Study, trial: Trial | int) -> int:

@@ -11,17 +11,21 @@ import operator
 import sys
 import threading
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from itertools import islice
 from types import FrameType
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 LARGEST_STD = 1e150
 LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
 LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
 LONGEST_SEED = 4096  # bits: files cannot hold more
 LONGEST_SHOWN = 400  # characters of a value in a message
+MOST_LISTED = 5_000_000  # entries of what a user lists
+TEXTS = (str, bytes, bytearray, memoryview)
 
 
 class ZonalError(Exception):
@@ -71,7 +75,8 @@ class CannotWrite(ZonalError, OSError):
     """A file or folder that cannot be written, and the system's reason."""
 
     def __init__(self, path: object, error: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {error.strerror or error}. Free space, or try another place.")
+        self.reason = error.strerror or str(error)
+        super().__init__(f"{path} cannot be written: {self.reason}. Free space, or try another place.")
 
 
 class StudyFileError(ZonalError, OSError):
@@ -79,7 +84,7 @@ class StudyFileError(ZonalError, OSError):
 
 
 class NumericalWarning(UserWarning):
-    """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
+    """Rounding had to be repaired (a negative variance raised to zero), or an exact value contradicts others."""
 
 
 class ModelWarning(UserWarning):
@@ -99,17 +104,48 @@ def warn_user(complaint: Warning) -> None:
     warnings.warn(complaint, stacklevel=level)
 
 
+def is_masked(value: object) -> bool:
+    """Tell whether an array of numpy's has masked entries, which have no value."""
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def is_quantity(value: object) -> bool:
+    """Tell whether something is a number or an array with a unit, of astropy or of pint."""
+    kinds = {"to_value", "unit"}, {"magnitude", "to"}
+    return any(all(hasattr(type(value), name) for name in names) for names in kinds)
+
+
+def without_unit(value: Any, unit: str, name: str, why: str = "since none is declared for it") -> Any:
+    """Return a quantity of astropy or pint as numbers in a unit, "" for none; anything else unchanged.
+
+    `why` says in a message why there is no unit.
+    """
+    if not is_quantity(value):
+        return value
+    of_astropy = hasattr(type(value), "to_value")
+    try:
+        bare = str(value.unit if of_astropy else value.units) in ("", "dimensionless")
+        if unit or bare:  # to pint an angle has no dimension, but it has a unit
+            return value.to_value(unit) if of_astropy else value.to(unit).magnitude
+    except Exception:  # each library has its own; they all mean that it cannot be converted
+        pass
+    wanted = f"be in {unit!r}" if unit else f"come without a unit, {why}"
+    fix = f"Pass .{'value' if of_astropy else 'magnitude'}, in the right unit."
+    raise InvalidInput(f"{name} must {wanted}", value, fix)
+
+
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
     """Check that `value` is one finite real number, and return it as a float."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
+    value = without_unit(value, "", name)
     try:
-        if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
+        if isinstance(value, (*TEXTS, bool)) or getattr(value, "ndim", 0) != 0 or is_masked(value):
             raise TypeError
         if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a single number", value, fix) from None
     need(math.isfinite(number), f"{name} must be finite", value, fix)
     return number
@@ -152,30 +188,107 @@ def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_W
     """Check that `value` is an integer from `least` to `most` (None for no limit), and return it."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, bool | np.bool_):  # older versions of numpy treat it as a number
+        if isinstance(value, bool | np.bool_) or is_masked(value):  # older versions of numpy treat both as numbers
             raise TypeError
         number = operator.index(value)
-    except TypeError:
+    except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
     need(number >= least, f"{name} must be at least {least}", value, fix)
     need(most is None or number <= most, f"{name} is too large", value, f"Pass {most} at most.")
     return number
 
 
+def truth(value: Any, name: str) -> bool:
+    """Check that `value` is True or False, and return it."""
+    need(isinstance(value, bool | np.bool_), f"{name} must be True or False", value, "Pass one of them.")
+    return bool(value)
+
+
 def text(value: Any, name: str) -> str:
-    """Check that `value` is text that can be written to a file, and return it."""
+    """Check that `value` is text that can be written to a file, and return it as plain text."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text", value, "Pass text in quotation marks.")
     try:
         value.encode()
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
-    return value
+    return str.__str__(value)
+
+
+def named(value: Any, what: str) -> str:
+    """Check that `value` can be the name of something: text that is not empty, or a whole number; return it."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        value = str(whole_number(value, what, -LARGEST_WHOLE))
+    name = text(value, what)
+    need(name.strip(), f"{what} must not be empty", value, "Give it a name.")
+    return name
 
 
 def is_listed(what: object) -> TypeGuard[Iterable[Any]]:
     """Tell whether something can be listed; what only has indices, or an array of no dimension, cannot."""
-    return isinstance(what, Iterable) and np.iterable(what)
+    try:
+        return isinstance(what, Iterable) and np.iterable(what)
+    except Exception:  # whatever a user's object raises
+        return False
+
+
+def listed(what: Any, problem: str, fix: str) -> list[Any]:
+    """Return the entries of something that can be listed; raise `problem` for anything else, and for text."""
+    need(is_listed(what) and not isinstance(what, TEXTS) and not is_masked(what), problem, what, fix)
+    try:
+        entries = list(islice(iter(what), MOST_LISTED + 1))
+    except Exception as error:  # whatever a user's object raises
+        raise InvalidInput(f"{problem}: it cannot be listed ({type(error).__name__})", what, fix) from None
+    need(len(entries) <= MOST_LISTED, f"{problem}: it has more than {MOST_LISTED} entries", what, fix)
+    return entries
+
+
+def mapped(what: Mapping[Any, Any], problem: str, fix: str) -> dict[Any, Any]:
+    """Return the entries of a mapping, whatever kind it is; raise `problem` if it does not hand them out."""
+    try:
+        return dict(listed(what.items(), problem, fix))
+    except InvalidInput:
+        raise
+    except Exception as error:  # whatever a user's object raises
+        raise InvalidInput(f"{problem}: it cannot be read ({type(error).__name__})", what, fix) from None
+
+
+def one_or_several(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
+    """Check a number, or one number per axis; several become a tuple, which can be hashed."""
+    several = isinstance(given, Sequence) or hasattr(type(given), "__array__")
+    if isinstance(given, TEXTS) or not several or not is_listed(given):
+        return check(given, name)
+    problem, fix = f"{name} must be a number or one number per axis", "Flatten it."
+    entries = listed(given, problem, fix)
+    nested = any(is_listed(entry) and not isinstance(entry, TEXTS) for entry in entries)
+    need(entries and not nested, problem, given, fix)
+    return tuple(check(value, name) for value in entries)
+
+
+def plain_array(what: Any, problem: str, fix: str, dtype: Any = None) -> NDArray[Any]:
+    """Return something as an array of numpy's; raise `problem` for what is none, or is masked."""
+    try:
+        if is_masked(what) or isinstance(what, (*TEXTS, Mapping, Iterator, Set)):
+            raise TypeError
+        if isinstance(what, Sized) and not hasattr(what, "dtype") and len(what) > MOST_LISTED:
+            raise TypeError
+        given = what if hasattr(what, "__array__") or not is_listed(what) else listed(what, problem, fix)
+        if isinstance(given, list) and any(map(is_masked, given)):
+            raise TypeError
+        made = np.asarray(given)
+        if dtype is not None and dtype is not object and made.dtype.kind in "cmMSUV":  # numpy converts these
+            raise TypeError
+        return made if dtype is None else made.astype(dtype)
+    except Exception:  # whatever a user's object raises
+        raise InvalidInput(problem, what, fix) from None
+
+
+def attribute(what: object, name: str) -> Any:
+    """Return an attribute of what a user passed; None if it has none, or raises."""
+    try:
+        return getattr(what, name, None)
+    except Exception:  # whatever a user's object raises
+        return None
 
 
 def need(holds: object, problem: str, value: object, fix: str) -> None:
@@ -192,19 +305,30 @@ def refuse(wrong: Iterable[object], problem: str, fix: str) -> None:
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
     """Raise unless `value` is one of a few choices; an array never is."""
-    if not isinstance(value, Hashable) or value not in choices:
+    try:
+        known = isinstance(value, Hashable) and value in choices
+    except Exception:  # an array, or whatever a user's object raises
+        known = False
+    if not known:
         shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
         raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
 
 
 def random_generator(rng: Any) -> np.random.Generator:
     """Return a random generator from a seed, a generator or None; raise for anything else."""
-    try:
-        if isinstance(rng, bool | np.random.RandomState):  # some versions of numpy accept these
-            raise TypeError
-        if isinstance(rng, int) and rng.bit_length() > LONGEST_SEED:
-            raise ValueError
+    fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."
+    problem = "rng must be a seed or a generator"
+    if rng is None or isinstance(rng, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence):
         return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."
-        raise InvalidInput("rng must be a seed or a generator", rng, fix) from None
+    # Anything else is checked number by number: numpy may end the interpreter on what it does not expect.
+    several = isinstance(rng, list | tuple) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
+    need(not several or len(rng), problem, rng, fix)
+    numbers = [_seed_number(own, problem, rng, fix) for own in (rng if several else [rng])]
+    return np.random.default_rng(numbers if several else numbers[0])
+
+
+def _seed_number(value: Any, problem: str, rng: object, fix: str) -> int:
+    """Check one number of a seed, and return it."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    need(whole and value >= 0 and int(value).bit_length() <= LONGEST_SEED, problem, rng, fix)
+    return int(value)

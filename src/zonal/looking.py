@@ -6,54 +6,58 @@ It uses what a study returns, in the user's units, and changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zonal.errors import whole_number
+from zonal.errors import truth, whole_number
+from zonal.patches import Patches, patches
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.trials import Likely, Observation, Recommendation, Trial, TrialRecord, answer
 from zonal.spaces import Region
 from zonal.tables.listings import Cell, Chance, Listing, card, counted, give_or_take, labelled, number, percent
+from zonal.tables.records import Records
 
 if TYPE_CHECKING:
     from zonal.reading import Reading
 
 TOP = 5
-OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
-OURS |= {"observation", "who", "when", "probability", "time", "cost", "slope", "minus"}
+MOST_COUNTED = 10**9  # beyond it a power of ten is enough
+MOST_WAITING = 3  # pending trials that are named
 UNMEASURED = "nothing measured yet"
 LUCK = "no region stands out: the best so far may be due to chance"
 
 
 @dataclass(frozen=True, repr=False)
-class LikelyRegions(Listing):
+class LikelyRegions(Records[Likely]):
     """Regions whose average is probably beyond a threshold, the most probable first: a table of `Likely`.
 
     The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     """
 
-    found: tuple[Likely, ...] = ()
     likeliest: Likely | None = None
+    threshold: float = math.nan
+    side: str = "above"
+    unit: str = ""  # of the values
 
-    def text(self, width: int, rows: int | None = None) -> str:
-        """Return the table, aligned; only the title if there are no rows."""
-        return super().text(width, rows) if self.found else self.title
+    def patches(self, within: float | None = None) -> Patches:
+        """Return the regions joined where they touch, with peak, centroid, size and extent: a table of `Patch`.
 
-    def __iter__(self) -> Iterator[Likely]:  # type: ignore[override]
-        """Yield the rows, the most probable first."""
-        return iter(self.found)
+        Regions of axes touch if they share a side, also across the cut of a ring; a common corner is not enough,
+        and regions with different symbols do not touch. An axis or feature keeps its name: a column of ours with
+        that name is called "patch ..." then.
 
-    @overload
-    def __getitem__(self, at: str) -> Sequence[Cell]: ...
-    @overload
-    def __getitem__(self, at: int) -> Likely: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Likely, ...]: ...
-    def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | Likely | tuple[Likely, ...]:
-        """Return the cells of a column by its name, or rows by number."""
-        return super().__getitem__(at) if isinstance(at, str) else self.found[at]
+        Parameters
+        ----------
+        within : float, optional
+            For points and areas with coordinates, where it is needed: they touch if a member of one lies within
+            this distance of a member of the other, in the units of the coordinates.
+        """
+        sign, limit = (1 if self.side == "above" else -1), self.threshold
+        title = self.title.replace("Regions", "Patches of regions", 1)
+        return patches(self.found, lambda mean: sign * (mean - limit), self.unit, title, within)
 
 
 def for_programs(answer: Any, **style: Any) -> str:
@@ -80,6 +84,8 @@ def plain(thing: Any) -> Any:
             return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
         case LikelyRegions():
             return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
+        case Patches():
+            return {"title": thing.title, "patches": thing.found}
     return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
 
 
@@ -102,10 +108,15 @@ def standing(study: Reading) -> str:
     return f"{progress(study, 'told')}, {len(study.pending)} under way, {left} left"
 
 
-def headline(study: Reading) -> str:
-    """Return a study's name, or what it measures, and its progress."""
+def headline(study: Reading, name: str = "") -> str:
+    """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
     under_way = f", {len(study.pending)} under way" if study.pending else ""
-    return f"{study._called}: {progress(study, 'measured')}{under_way}"
+    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
+
+
+def best_word(study: Reading) -> str:
+    """Return "best so far", or "best region" once the budget is spent."""
+    return "best so far" if study.pending or study._looks_left else "best region"
 
 
 def best_so_far(study: Reading) -> str:
@@ -127,8 +138,27 @@ def is_empty(study: Reading) -> bool:
 
 
 def words(study: Reading) -> str:
-    """Return the progress and the answer so far."""
-    return f"{headline(study)}\n{verdict(study)}"
+    """Return the progress, what is pending, the size of the smallest regions and the answer so far."""
+    return f"{headline(study)}\n{waiting(study)}{smallest(study)}\n{verdict(study)}"
+
+
+def smallest(study: Reading) -> str:
+    """Return how many smallest regions there are, and of which size."""
+    space, state = study.space, study._state
+    depth = state.problem.bottom(state.h_max)
+    number = space.leaves(depth)
+    many = str(number) if number < MOST_COUNTED else f"about 10^{round(math.log10(number))}"
+    return f"{many} smallest region{'' if number == 1 else 's'}: {space.grain(depth)}"
+
+
+def waiting(study: Reading) -> str:
+    """Return a line with the first pending trials, which people look for after a crash; "" if there are none."""
+    pending = study.pending
+    if not pending:
+        return ""
+    shown = "; ".join(f"trial {trial.number}, {trial.region.name}" for trial in pending[:MOST_WAITING])
+    more = len(pending) - MOST_WAITING
+    return f"pending: {shown}{f'; and {more} more' if more > 0 else ''}\n"
 
 
 def verdict(study: Reading) -> str:
@@ -137,7 +167,7 @@ def verdict(study: Reading) -> str:
         return UNMEASURED
     best = study.recommend()
     sure = f"the best of all with probability {percent(best.probability_best)}, under the model"
-    answer = f"best so far {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
+    answer = f"{best_word(study)} {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
     known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if study.misclassified is not None:
         known = f"{beyond(study)}\n{known}"
@@ -168,7 +198,8 @@ def study_card(study: Reading) -> str:
     best = study.recommend()
     if study.misclassified is not None:
         facts["the set"] = beyond(study)
-    facts |= {"best region so far" if name == "region" else name: fact for name, fact in answer(best).items()}
+    place = "best region" if best_word(study) == "best region" else "best region so far"
+    facts |= {place if name == "region" else name: fact for name, fact in answer(best).items()}
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 
 
@@ -177,7 +208,7 @@ def table(study: Reading, history: bool = False) -> Listing:
 
     The columns are number, region, one per axis, feature or level with its unit, value, standard error, replicate,
     posterior mean and standard deviation of the region's average, state and note. Observations have their own
-    numbers.
+    numbers. An axis, feature or level keeps its name: a column of ours with that name is called "trial ..." then.
 
     Parameters
     ----------
@@ -185,13 +216,13 @@ def table(study: Reading, history: bool = False) -> Listing:
         Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected or
         retracted it and, for a study in a file, when.
     """
-    unit, rows = study.value_unit, _rows(study, history)
+    unit, rows = study.value_unit, _rows(study, truth(history, "history"))
     ones, nows = _each(rows, "one"), _each(rows, "now")
     regions = _each(ones, "region")
     expected = study.predict(regions)
     columns: dict[str, list[Cell]] = {
         "number": _numbers(ones, TrialRecord),
-        **_where(regions),
+        "region": _each(regions, "name"),
         labelled(study.value_name, unit): _each(nows, "value"),
         labelled("sem", unit): _each(nows, "sem"),
         "slope": _each(_each(regions, "feedback"), "slope", ""),
@@ -210,10 +241,9 @@ def table(study: Reading, history: bool = False) -> Listing:
         columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
-    return Listing(
-        counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else ""),
-        {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}},
-    )
+    shown = {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}}
+    title = counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else "")
+    return Listing(title, joined(shown, regions, "trial"))
 
 
 class _Row(NamedTuple):
@@ -258,35 +288,55 @@ def top(study: Reading, k: int = TOP) -> Listing:
     columns["looks"] = [looks[own.node] for own in best]
     columns["probability best"] = [Chance(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
-    return Listing(f"Regions of the {kind} {study.value_name}, after {study.told} measurements", columns)
+    title = f"Regions of the {kind} {study.value_name}, after {study.told} measurements"
+    return Listing(title, joined(columns, [own.region for own in best], "study"))
 
 
-def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: int) -> LikelyRegions:
+def likely_table(
+    study: Reading, beyond: str, likely: Sequence[Likely], number: int, limit: tuple[float, str]
+) -> LikelyRegions:
     """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
 
-    `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9".
+    `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9", and `limit`
+    the threshold with its side.
     """
     found, unit = tuple(likely[:number]), study.value_unit
-    columns = _averages(likely, unit) | {"probability": [Chance(own.probability) for own in likely]}
-    mean, std = labelled("mean", unit), labelled("std", unit)
+    ours = _averages(likely, unit) | {"probability": [Chance(own.probability) for own in likely]}
+    ours["sigma"] = _each(likely, "sigma")
+    columns = joined(ours, [own.region for own in likely], "study")
+    mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
     what = f"whose average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
     title = f"Regions {what}" if found else f"There is no region {what}."
     if likely and not found:
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
     rows = {name: cells[:number] for name, cells in columns.items()}
-    return LikelyRegions(title, rows, {mean: std, std: std}, found, likely[0] if likely else None)
+    likeliest = likely[0] if likely else None
+    return LikelyRegions(title, rows, {mean: std, std: std}, found, likeliest, *limit, unit)
 
 
 def _averages(best: Sequence[Recommendation | Likely], unit: str) -> dict[str, list[Cell]]:
-    """Return the columns about some regions: where they are, and what their averages are."""
-    columns = _where([own.region for own in best])
+    """Return the names of some regions, and what their averages are."""
+    columns: dict[str, list[Cell]] = {"region": [own.region.name for own in best]}
     return columns | {labelled(name, unit): _each(best, name) for name in ("mean", "std")}
 
 
-def _where(regions: list[Region]) -> dict[str, list[Cell]]:
-    """Return the names of regions, and their part of each axis, feature or level."""
-    columns: dict[str, list[Cell]] = {"region": [region.name for region in regions]}
+def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) -> dict[str, list[Cell]]:
+    """Return columns with one for each axis, feature or level behind the region's name.
+
+    Those are called as the user called them: a column of ours with the same name yields, and begins with `word`.
+    """
     parts = [region.cells() for region in regions]
-    for name in parts[0] if parts else ():
-        columns[f"{name} (axis)" if name in OURS else name] = [part[name] for part in parts]
-    return columns
+    theirs: dict[str, list[Cell]] = {name: [part[name] for part in parts] for name in parts[0]} if parts else {}
+    found: dict[str, list[Cell]] = {}
+    for name, cells in ours.items():
+        while name in theirs:
+            name = f"{word} {name}"
+        found[name] = cells
+        if cells is ours["region"]:
+            found |= theirs
+    return found
+
+
+def column_of(columns: dict[str, list[Cell]], cells: list[Cell]) -> str:
+    """Return the name that some cells have among joined columns."""
+    return next(name for name, column in columns.items() if column is cells)

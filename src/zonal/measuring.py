@@ -17,14 +17,13 @@ from zonal.driving.engines import Anywhere, Measure
 from zonal.driving.hand import Hand
 from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.driving.run import ENOUGH, Callback, OnError, drive
-from zonal.errors import need, positive_number, standard_deviation, whole_number
+from zonal.errors import need, plain_array, positive_number, standard_deviation, text, whole_number
 from zonal.policies.above import Above
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import binding, checks, choosing
 from zonal.rounds.trials import Result
 from zonal.rounds.whose import run_of_mine
 from zonal.spaces import Region, with_feedback
-from zonal.tables.habits import answering
 
 if TYPE_CHECKING:
     from zonal.study import Study
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 JUDGE = 10  # measurements after the opening sweep before a learned model may stop the search
 
 
-@answering()
 def optimize(
     study: Study,
     measure: Measure,
@@ -47,6 +45,7 @@ def optimize(
     max_failures: int | None = None,
     timeout: float | None = None,
     take_over: bool = False,
+    by: str | None = None,
 ) -> Result:
     """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
 
@@ -85,12 +84,17 @@ def optimize(
         Seconds after which a measurement counts as failed.
     take_over : bool
         Also measure all trials that are under way, whoever asked for them: only if nobody else will.
+    by : str, optional
+        A name for whoever measures, such as ``"receiver 1"``. Trials pending under the same name are measured
+        first, even if they were asked for on another host, as after a restart in another container. Only one run
+        at a time may use a name. By default the name of this process, which another host cannot check.
     """
+    name = None if by is None else text(by, "by")
     able = callback is None or callable(callback)
     need(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
-    enough = None if tolerance is None else _twice(study, positive_number(tolerance, "tolerance"))
+    enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
     with run_of_mine() as run:
-        part = Hand(study, run, take_over, n)
+        part = Hand(study, name or run, take_over, n)
         why = drive(
             part,
             measure,
@@ -103,10 +107,9 @@ def optimize(
             max_failures=max_failures,
             timeout=timeout,
         )
-    reached = why == ENOUGH
-    if reached:
-        study._refit(anew=False)
-        why = f"{_reached(study)}, within the tolerance of {tolerance:g}"
+    good = why == ENOUGH
+    if good:
+        why = reached(study, tolerance)
     found, spent = study.recommend(), part.paid_out or not study._looks_left
     ended = f"{why};" if why else f"{part.spent}:"
     return Result(
@@ -117,7 +120,7 @@ def optimize(
         gap=found.gap,
         probability_best=found.probability_best,
         nfev=study.told,
-        success=reached or (not why and (n is not None or (spent and not study.pending))),
+        success=good or (not why and (n is not None or (spent and not study.pending))),
         message=f"{ended} {looking.progress(study, 'made', 'measurement')}{_notes(study)}",
         study=study,
     )
@@ -150,9 +153,11 @@ def refine(
     fix = "For members and sequences, extend the study or raise the policy's h_max."
     need(study.space.continuous, "refine works in a box only", study.space, fix)
     given = _spread(study, study.found) if points is None else points
-    candidates = np.array(given, dtype=float) if np.ndim(given) == 2 else np.zeros((0, 0))
-    listed = candidates.shape[1:] == (study.space.d,)
-    need(listed, f"points must have shape (n, {study.space.d})", points, "Pass one row per point.")
+    need(callable(measure_point), "measure_point must be a function of a point", measure_point, "Pass a callable.")
+    problem, fix = f"points must have shape (n, {study.space.d})", "Pass one row per point."
+    candidates = plain_array(given, problem, fix, float)
+    right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
+    need(right, problem, points, fix)
     spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
     known = noise is not None or not callable(study.settings.noise)
     need(known, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
@@ -172,15 +177,18 @@ def refine(
     return replace(found, mean=study._sign * (zero + found.mean))
 
 
-def _reached(study: Study) -> str:
-    """Return how good the answer is, as far as a tolerance is about it."""
+def reached(study: Study, tolerance: float | None) -> str:
+    """Learn the model from all measurements, as at the end of a budget; return how good the answer is."""
+    study._refit(anew=False)
     wrong = study.misclassified
     if wrong is None:
-        return f"the gap is {study.recommend().gap:.3g}"
-    return f"{wrong:.3g} is expected to be misclassified"
+        good = f"the gap is {study.recommend().gap:.3g}"
+    else:
+        good = f"{wrong:.3g} is expected to be misclassified"
+    return f"{good}, within the tolerance of {tolerance:g}"
 
 
-def _twice(study: Study, tolerance: float) -> Callable[[], bool]:
+def twice(study: Study, tolerance: float) -> Callable[[], bool]:
     """Return a function that tells whether the answer was good enough twice in a row."""
     latest = deque([False], maxlen=2)
 

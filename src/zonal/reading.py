@@ -7,6 +7,7 @@ values. `Study` adds what changes; `past` gives earlier moments.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +30,7 @@ from zonal.rounds.settings import Direction, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
-from zonal.tables.habits import missing
+from zonal.tables.habits import Named, hinting, missing
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -43,12 +44,25 @@ def _relayed(path: str, about: str) -> Any:
     return property(attrgetter(path), doc=about)
 
 
-class Reading:
+@hinting(methods=True)
+class Reading(metaclass=Named):
     """A study at one moment, for reading."""
 
     _state: State
     _lock: threading.RLock
     _journal: Journal | None = None
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: neither the lock nor the file."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy or a pickle."""
+        self.__dict__.update(state)
+        self._renew_lock()
 
     @property
     def id(self) -> str:
@@ -72,7 +86,7 @@ class Reading:
 
     @property
     def read_only(self) -> str:
-        """Why the study can only be read; "" if it can continue."""
+        """Why the study cannot continue; "" if it can. What needs no missing function is possible all the same."""
         return "" if self._journal is None else self._journal.read_only
 
     @property
@@ -132,6 +146,11 @@ class Reading:
         """Regions that could not be measured and are no longer asked for; `allow` takes that back."""
         state = self._state
         return tuple(state.region(row) for row in state.barred)
+
+    @property
+    def forbidden(self) -> tuple[Region, ...]:
+        """Regions that `forbid` forbade since the study began and that were not allowed again."""
+        return tuple(self._state.bans.values())
 
     @property
     def prior_mean(self) -> float:
@@ -240,6 +259,20 @@ class Reading:
 
         return plot(self, kind, ax, **more)
 
+    def report(self, path: str | os.PathLike[str] | None = None, *, shapes: Any = None) -> str:
+        """Return one HTML page about the study, readable offline: plots, tables, settings, a methods paragraph.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Also write the page to this file; an existing one is replaced.
+        shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
+            Polygons of the members, for the map: see `zonal.plots.plot_map`.
+        """
+        from zonal.report import report
+
+        return report(self, path, shapes=shapes)
+
     def __repr__(self) -> str:
         """Return the progress."""
         how_far = looking.standing(self).rpartition(", ")[0]
@@ -270,7 +303,8 @@ def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     for asked in state.asked:
         past = became[False, asked.number]
         _, how, value, sem, note, _, time = past[-1]
-        trial, minus = trial_of(state, asked), state.differences.get(asked.number, (0, None))[1]
+        trial, difference = trial_of(state, asked), state.differences.get(asked.number)
+        minus = None if difference is None else difference.minus
         if time is not None:
             trial = replace(trial, time=time, cost=paid(asked, time))
         yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past

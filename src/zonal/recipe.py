@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
+from zonal.driving.variables import check_variables
 from zonal.errors import InvalidInput, check_choice, need, refuse, text, whole_number
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.hierarchy import check_nested
-from zonal.spaces.product import has_symbols
+from zonal.spaces.product import SCALES, has_symbols
 from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
 
@@ -42,8 +43,8 @@ FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn
 
 KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
-    "points": ("table", "coords", "weight", "smallest"),
-    "hierarchy": ("table", "levels", "coords", "weight", "smallest"),
+    "points": ("table", "decimal", "coords", "weight", "smallest"),
+    "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
     "measurement": ("name", "unit", "feedback", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
@@ -60,18 +61,30 @@ def template() -> str:
 
 def arguments(recipe: Recipe) -> dict[str, Any]:
     """Return the arguments of `Study` that a recipe gives; errors name the line."""
-    recipe.table(recipe.words, (), TOP)
-    problem = f"{recipe.source}: a study needs a budget"
-    need("budget" in recipe.words, problem, None, "Write for example budget = 60.")
-    given: dict[str, Any] = {"space": space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
+    _check_top(recipe)
+    made = space(recipe)
+    return {"space": made, **settings(recipe, made)}
+
+
+def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe gives, but for the space, which is made already."""
+    _check_top(recipe)
+    given: dict[str, Any] = {"budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
-        given.get("feedback", zn.Mean()).check(given["space"])
+        given.get("feedback", zn.Mean()).check(space)
     given |= _model(recipe)
     if "forbidden" in recipe.words:
-        given["forbidden"] = _forbidden(recipe, given["space"])
+        given["forbidden"] = _forbidden(recipe, space)
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
     return given | {"rng" if key == "seed" else key: recipe.words[key] for key in PLAIN if key in recipe.words}
+
+
+def _check_top(recipe: Recipe) -> None:
+    """Raise unless a recipe has a budget, and no section that is not known."""
+    recipe.table(recipe.words, (), TOP)
+    problem = f"{recipe.source}: a study needs a budget"
+    need("budget" in recipe.words, problem, None, "Write for example budget = 60.")
 
 
 def where(
@@ -113,33 +126,50 @@ def space(recipe: Recipe) -> Any:
     problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
     need(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
     (kind,) = named
+    with recipe.blamed(kind):
+        found = _space(recipe, kind)
+        check_variables(found)
+    return found
+
+
+def _space(recipe: Recipe, kind: str) -> Any:
     divided, arity = kind in ("axes", "points"), recipe.words.get("arity", 2)
     with recipe.blamed("arity"):
         whole_number(arity, "arity", 2, MOST_PARTS)
         need(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
-    with recipe.blamed(kind):
-        if kind == "axes":
-            return _axes(recipe)
-        shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
-        words = {**shared, **recipe.section(kind, KEYS[kind])}
-        if kind != "sequences":
-            return _members(recipe, kind, words)
-        _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
-        return zn.Sequences(**words)
+    if kind == "axes":
+        return _axes(recipe)
+    shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
+    words = {**shared, **recipe.section(kind, KEYS[kind])}
+    if kind != "sequences":
+        return _members(recipe, kind, words)
+    _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
+    return zn.Sequences(**words)
 
 
 def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
-    tables = {name: words for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
-    axes = {**recipe.words["axes"], **{name: _axis(recipe, name, words) for name, words in tables.items()}}
+    tables = {name: _scaled(words) for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
+    axes = {name: _interval(words) for name, words in recipe.words["axes"].items()}
+    axes |= {name: _axis(recipe, name, words) for name, words in tables.items()}
 
     def said(key: str) -> dict[str, Any]:
         return {name: words[key] for name, words in tables.items() if key in words}
 
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
     smallest = said("smallest") or recipe.words.get("smallest")
+    if isinstance(smallest, dict):  # single integers are small enough, unless it is written otherwise
+        smallest = {name: 1 for name, scale in said("scale").items() if scale == "integer"} | smallest
     arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
     return kind(axes, arity, smallest, said("unit"), said("scale"), rings)
+
+
+def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words of an axis with a scale that was written in the unit's place where it belongs."""
+    unit = words.get("unit")
+    if "scale" in words or not isinstance(unit, str) or unit not in SCALES:
+        return words
+    return {key: own for key, own in words.items() if key != "unit"} | {"scale": unit}
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -156,16 +186,17 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     for key in ("unit", "smallest", "scale", "periodic"):
         need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
     if "symbols" in given:
-        return _symbols(words["symbols"])
+        own = words["symbols"]
+        return own if isinstance(own, list) else [own]
     own, fix = words["frequencies"], "Write { red = 2, green = 1 }."
     need(isinstance(own, Mapping), f"frequencies of axis {name} must be a table", own, fix)
     return own
 
 
-def _symbols(words: Any) -> list[Any] | dict[Any, float]:
-    listed = words if isinstance(words, list) else [words]
-    pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
-    return dict.fromkeys(listed, 1) if pair else listed  # two numbers listed as symbols are symbols
+def _interval(words: Any) -> Any:
+    """Return two numbers, which TOML has in lists only, as an interval; anything else unchanged."""
+    pair = isinstance(words, list) and len(words) == 2
+    return tuple(words) if pair and all(type(own) in (int, float) for own in words) else words
 
 
 def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
@@ -179,7 +210,7 @@ def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
     _need_keys(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
-        table = read_table(recipe.folder / text(words.pop("table"), "table"))
+        table = read_table(recipe.folder / text(words.pop("table"), "table"), words.pop("decimal", None))
     for key in ("coords", "levels"):
         with recipe.blamed(kind, key):
             words[key] = _texts(words.get(key, []), key)

@@ -1,35 +1,48 @@
 """The study: a search with numbered trials, a budget and the user's units.
 
 This module is about the life of a study: it is started, opened from its file or replayed from its history, and
-changes by one assignment after the event is on disk. Its methods are in `deeds` and `measuring` (changes) and in
-`reading` (queries).
+changes by one assignment after the event is on disk. Its methods are in `deeds`, `limits` and `measuring`
+(changes) and in `reading` (queries).
 """
 
 from __future__ import annotations
 
 import copy
+import logging
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from typing import Any, Self, Unpack
 from weakref import WeakSet
 
-from zonal import deeds, measuring
-from zonal.errors import InvalidInput, ModelWarning, NumericalWarning, StudyFileError, warn_user
+from zonal import deeds, limits, measuring
+from zonal.errors import (
+    InvalidInput,
+    ModelWarning,
+    StudyFileError,
+    listed,
+    need,
+    refuse,
+    text,
+    truth,
+    warn_user,
+)
 from zonal.reading import Reading
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
 from zonal.rounds.events import Doubted, Event, Extended
-from zonal.rounds.journal import Journal
+from zonal.rounds.journal import Journal, applied
 from zonal.rounds.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
 from zonal.rounds.state import State
 from zonal.tables.files import file_path
-from zonal.tables.habits import answering
+from zonal.tables.habits import hinting
 
 _studies: WeakSet[Study] = WeakSet()
+log = logging.getLogger("zonal")
 
 
+@hinting(Given, methods=True)
 class Study(Reading):
     """A search for the region with the highest average: in memory, or in a file (`create`, `open`, `save`).
 
@@ -60,7 +73,9 @@ class Study(Reading):
     forbidden : callable, or region or list of regions, optional
         Regions not to measure: a function of a region, or one or several regions as ``space.region`` takes them. A
         region for which the function returns True, or which overlaps one of the list, is neither measured nor
-        recommended, but its children may be.
+        recommended, but its children may be. The function is called once for each region, when its parent is
+        split, and never again: what changes with time is for `ask` (``within=``, ``avoid=``), what turns out
+        later for `forbid`.
     value_name, value_unit : str
         Name and unit of what is measured, for tables and plots.
     cost : float or callable, optional
@@ -90,18 +105,17 @@ class Study(Reading):
     0.00390625
     """
 
-    @answering(Given)
     def __init__(
         self, space: SpaceLike, *, budget: float, direction: Direction = "maximize", **settings: Unpack[Given]
     ) -> None:
         self._renew_lock()
         self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
 
-    _complaints: tuple[NumericalWarning, ...] = ()  # that were passed on
+    _complaints: frozenset[str] = frozenset()  # that were passed on
 
     def _renew_lock(self) -> None:
         """Make a new lock; processes forked from this one will make their own."""
-        self._lock = threading.RLock()
+        super()._renew_lock()
         _studies.add(self)
 
     @classmethod
@@ -161,8 +175,8 @@ class Study(Reading):
     ) -> Self:
         """Open the study in a file.
 
-        Nothing is decided again. If functions of your own are missing, the study opens for reading only: see
-        ``read_only``.
+        Nothing is decided again. If functions of your own are missing, the study opens for reading, and for what
+        needs none of them, such as corrections: see ``read_only``.
 
         Parameters
         ----------
@@ -177,8 +191,12 @@ class Study(Reading):
         named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
         named |= {"delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
         given = {name: value for name, value in named.items() if value is not None}
-        journal, events = Journal.open(path, given, {kind.__name__: kind for kind in classes})
-        study = cls._of(journal.opened.settings, events)
+        problem, fix = "classes must be classes", "Pass [MyKernel], the class itself."
+        kinds = listed(classes, problem, fix)
+        refuse((kind for kind in kinds if not isinstance(kind, type)), problem, fix)
+        journal, events = Journal.open(path, given, {kind.__name__: kind for kind in kinds})
+        with applied(journal.path):
+            study = cls._of(journal.opened.settings, events)
         study._journal = journal
         study._take_in(journal, [])
         return study
@@ -198,19 +216,25 @@ class Study(Reading):
             if self._journal is not None:
                 self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
 
-    def _writing(self) -> AbstractContextManager[Any]:
-        """Hold the lock, and that of the file if there is one, after reading what other processes did."""
-        return self._lock if self._journal is None else self._writing_to(self._journal)
+    def _writing(self, partly: bool = False) -> AbstractContextManager[Any]:
+        """Hold the lock, and that of the file if there is one, after reading what other processes did.
+
+        If `partly`, a study may do it whose own functions are missing: where one is needed, it raises.
+        """
+        return self._lock if self._journal is None else self._writing_to(self._journal, partly)
 
     @contextmanager
-    def _writing_to(self, journal: Journal) -> Iterator[None]:
-        with self._lock, journal.writing(len(self._state.events)) as unseen:
+    def _writing_to(self, journal: Journal, partly: bool) -> Iterator[None]:
+        with self._lock, journal.writing(len(self._state.events), partly) as unseen:
             self._take_in(journal, unseen)
             yield
 
     def _take_in(self, journal: Journal, events: list[Event]) -> None:
         """Continue from what the file says; without the kernel there is no posterior."""
-        state = self._state.apply_all(events) if events else self._state
+        state = self._state
+        if events:
+            with applied(journal.path):
+                state = state.apply_all(events)
         self._state = state if journal.opened.knows else state.blind()
 
     @classmethod
@@ -232,9 +256,16 @@ class Study(Reading):
             How the history was changed by hand, if it was. This is added to the history, and the models are
             learned again from it.
         """
-        study = cls._of(checked_again(settings), events, at_once, foreign=True)
-        if edited:
-            study._state = decisions.edit(study._state, edited)
+        fix = "Pass study.settings and study.events."
+        need(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
+        why, lazily = text(edited, "edited"), isinstance(events, Iterator)
+        history = iter(events if lazily else listed(events, "events must be those of a study", fix))
+        first: Any = next(history, ())
+        begun = isinstance(first, list | tuple) and first
+        need(begun, "a study's history begins with Began", first, "Pass all of study.events.")
+        study = cls._of(checked_again(settings), chain([first], history), truth(at_once, "at_once"), foreign=True)
+        if why:
+            study._state = decisions.edit(study._state, why)
         return study
 
     @classmethod
@@ -256,15 +287,6 @@ class Study(Reading):
         study._state = state
         return study
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle takes along: neither the lock nor the file."""
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or a pickle."""
-        self.__dict__.update(state)
-        self._renew_lock()
-
     def __copy__(self) -> Self:
         """Return an independent study."""
         return copy.deepcopy(self)
@@ -275,8 +297,9 @@ class Study(Reading):
     retract = deeds.retract
     give_up = deeds.give_up
     withdraw = deeds.withdraw
-    allow = deeds.allow
-    forgive = deeds.forgive
+    forbid = limits.forbid
+    allow = limits.allow
+    forgive = limits.forgive
     take_up = deeds.take_up
     observe = deeds.observe
     optimize = measuring.optimize
@@ -300,7 +323,7 @@ class Study(Reading):
     def extend(self, n: float) -> None:
         """Add `n` measurements to the budget; where looks have a cost, that amount."""
         more = checks.added(self._state, n)
-        with self._writing():
+        with self._writing(partly=True):
             self._commit(self._state.apply((Extended(more),)))
 
     def _commit(self, state: State) -> None:
@@ -308,18 +331,47 @@ class Study(Reading):
         before = self._state
         if self._journal is not None:
             self._journal.append(state.events.since(before.events.size))
-        self._state = state
+        self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
+        if state.worked_out is not None:
+            complaints = {str(own): own for own in state.worked_out.complaints}
+            heard, self._complaints = self._complaints, self._complaints | complaints.keys()
+            for text_, complaint in complaints.items():
+                if text_ not in heard:
+                    warn_user(complaint)
+        if state.known is not before.known:
+            for event in state.events.since(before.events.size):
+                _pass_on_doubts(event)
+
+    def _switch(self, state: State) -> None:
+        before, self._state = self._state, state
         wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
-        if state.worked_out is not None:
-            heard, self._complaints = self._complaints, state.worked_out.complaints
-            for complaint in self._complaints:
-                if complaint not in heard:
-                    warn_user(complaint)
-        if state.known is not before.known:
-            _pass_on_doubts(state.events[state.events.size - 1])
+
+    def _log(self, level: int, message: str, *parts: object) -> None:
+        """Log what happened."""
+        log.log(level, message, *parts)
+
+    def _draft(self) -> _Draft:
+        """Return a study in memory, as this one is now, that can be changed in its place: see `deeds.together`."""
+        draft = _Draft.__new__(_Draft)
+        draft._unlogged = []
+        draft._renew_lock()
+        draft._state = self._state
+        return draft
+
+
+class _Draft(Study):
+    """Several changes that are not committed yet: it warns and logs nothing, since they may never happen."""
+
+    _unlogged: list[tuple[int, str, tuple[object, ...]]]  # what to log once they are: level, message and its parts
+
+    def _commit(self, state: State) -> None:
+        self._switch(state)
+
+    def _log(self, level: int, message: str, *parts: object) -> None:
+        self._unlogged.append((level, message, parts))
 
 
 def _pass_on_doubts(event: Event) -> None:

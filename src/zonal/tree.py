@@ -52,8 +52,8 @@ class Tree:
     parent: Ints
     first_child: Ints
     slot: Ints  # its footprint in the belief
-    count: Ints = _tallied("number", int)
-    answered: Ints = _tallied("answered", int)  # trials told, including those told as differences
+    count: Ints = _tallied("answered", int)  # trials told, including those told as differences
+    averaged: Ints = _tallied("number", int)  # of these, the ones told as averages
     expanded: Flags  # whether line 6 of Algorithm 1 passed, or the node was split by force
     askable: Flags
     smallest: Flags
@@ -139,7 +139,7 @@ class Tree:
     @property
     def looks(self) -> Ints:
         """Trials told or under way."""
-        looks = self.answered
+        looks = self.count
         if self.pending:
             looks = looks.copy()
             for asked in self.pending.values():
@@ -151,6 +151,21 @@ class Tree:
         flags = self._flags.copy()
         flags[name, row] = flag
         return Tree(self)._flagged(flags)
+
+    def forbidding(self, forbidden: Flags, askable: Flags) -> Tree:
+        """Return the table with other nodes forbidden, and others that may be measured."""
+        flags = self._flags.copy()
+        flags[FORBIDDEN], flags[ASKABLE] = forbidden, askable
+        return Tree(self)._flagged(flags)
+
+    def restricted(self, able: Flags, never: Flags) -> Tree:
+        """Return the table where only `able` rows may be measured, and leaves that are `never` are not split."""
+        flags = self._flags.copy()
+        flags[ASKABLE] &= able
+        twin = Tree(self)._flagged(flags)
+        (twin._contenders,) = (twin.askable | (twin.splittable & ~never)).nonzero()
+        twin._contenders.setflags(write=False)
+        return twin
 
     def at_slots(self, first: int, slots: Ints) -> Tree:
         """Return the table with other slots from row `first` on."""
@@ -222,7 +237,7 @@ class Tree:
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of some nodes' own rewards, and its standard error."""
         weighed = self.weighed[rows]
-        plain = self.count[rows] - weighed
+        plain = self.averaged[rows] - weighed
         timed = self.timed[rows]
         mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.where(timed > 0, timed, 1.0))
         if not weighed.any():
@@ -241,7 +256,7 @@ class Tree:
         if time != 1:
             columns["noise"] = _frozen(self.noise * math.sqrt(time))
         reward, _ = self.own_rewards(np.arange(self.size))
-        columns["reward"] = _frozen(np.where(self.count > 0, sign * reward, np.nan))
+        columns["reward"] = _frozen(np.where(self.averaged > 0, sign * reward, np.nan))
         return TreeTable(**columns)
 
     def ties(self, rows: NDArray[np.intp]) -> int:
@@ -280,7 +295,7 @@ class TreeTable:
     parent, first_child : array of int
         Rows of the parent (-1 for the root) and of the first child (-1 for a leaf).
     count : array of int
-        Trials told.
+        Trials told, as averages or as differences.
     mean, std : array of float
         Posterior mean and standard deviation of the region's average, in the user's units.
     noise : array of float
@@ -294,7 +309,7 @@ class TreeTable:
     forbidden : array of bool
         Whether the user forbade it.
     reward : array of float
-        Precision-weighted mean of the values told for this node itself; NaN if there is none.
+        Precision-weighted mean of the averages told for this node itself; NaN if there is none.
     """
 
     depth: NDArray[np.int64]

@@ -16,7 +16,7 @@ from numbered import Numbered, numbered
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import Feedback, Footprints, footprints_of
 from zonal.averages.kernels import Kernel
-from zonal.averages.layout import KIND, MOST_CASES, MOST_WIDTHS, Intervals, ProductLayout
+from zonal.averages.layout import KIND, MOST_CASES, MOST_KINDS, MOST_WIDTHS, Intervals, ProductLayout
 from zonal.spaces import with_feedback
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def geometry_of(intervals: Intervals, keys: Floats) -> tuple[Ints, Floats]:
     alike = intervals.pairs(keys, keys)
     case = alike[0]
     geometry, _ = intervals.geometry(case.ravel())
-    at, alone, _ = intervals.alone(alike)
+    at, alone, *_ = intervals.alone(alike)
     assert np.array_equal(at, np.isnan(geometry[0]).nonzero()[0])
     geometry[:, at] = alone
     return case, geometry.reshape(3, *case.shape)
@@ -217,11 +217,16 @@ def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) ->
     assert intervals.cases <= MOST_CASES
 
 
-def test_more_widths_than_are_numbered_are_cases_of_their_own() -> None:
+@pytest.mark.parametrize("most", [16, MOST_KINDS])
+def test_widths_that_fit_no_grid_are_kinds_of_their_own_as_long_as_there_is_room(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zonal.averages.layout.MOST_KINDS", most)
     intervals = Intervals(1.0, [0])
-    widths = np.array([1 / (k + 1) for k in range(MOST_WIDTHS + 5)])
+    widths = np.array([1 / (k + 1) for k in range(133)])
     keys = add(intervals, widths / 2, widths)
-    assert keys[KIND].tolist() == [*range(1, MOST_WIDTHS), *[0] * 6]
+    kinds = keys[KIND][keys[KIND] > 0].tolist()
+    assert len(kinds) == len(set(kinds)) == 15 if most == 16 else len(set(kinds)) > 100
     case, found = geometry_of(intervals, keys)
     assert case.min() >= 0
     np.testing.assert_allclose(found[1:].max(axis=0), np.maximum.outer(widths, widths), rtol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -249,3 +249,37 @@ def test_what_is_seen_must_be_symmetric() -> None:
         Nodes([-0.5, 0.0], [0.5, 0.5])
     with pytest.raises(zn.InvalidInput, match="every point needs a weight"):
         Nodes([-0.5, 0.5], [1.0])
+
+
+SKY = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
+UNFIT: dict[str, tuple[Any, Any, str]] = {
+    "units that differ": (SKY, lambda: zn.Beam(1.0), "axes of different units .deg, none. have no common width"),
+    "decades and a line": (
+        zn.Box({"c": (1, 100), "x": (0, 1)}, scale={"c": "log"}),
+        lambda: zn.Beam(0.1),
+        "different units .decades, none.",
+    ),
+    "wider than an axis": (
+        zn.Box({"l": (0, 360), "b": (-1, 1)}),
+        lambda: zn.Beam(8.0),
+        "wider than axis b .2.; got 8",
+    ),
+    "wider than a named axis": (SKY, lambda: zn.Beam({"l": 8, "sin_b": 2.5}), "wider than axis sin_b"),
+    "another axis": (SKY, lambda: zn.Beam({"l": 8, "sin_b": 0.1, "b": 1}), "names an axis that is not there"),
+    "a list": (SKY, lambda: zn.Beam(cast(Any, [8, 0.14])), "or a mapping from axis to width"),
+}
+
+
+@pytest.mark.parametrize(("space", "make", "problem"), UNFIT.values(), ids=UNFIT)
+def test_a_beam_that_cannot_be_meant_is_refused(space: zn.Box, make: Any, problem: str) -> None:
+    with pytest.raises(zn.InvalidInput, match=problem):
+        zn.Study(space, budget=3, feedback=make())
+    study = zn.Study(space, budget=3, noise=0.1)
+    with pytest.raises(zn.InvalidInput, match=problem):
+        study.observe(space.cell((1, 0)), 0.5, feedback=make())
+
+
+def test_a_beam_of_one_width_is_taken_where_all_axes_have_one_unit() -> None:
+    space = zn.Box({"l": (0, 9), "b": (0, 9)}, units=["deg", "deg"])
+    assert zn.Study(space, budget=3, noise=0.1, feedback=zn.Beam(0.5)).ask().region.feedback == zn.Beam(0.5)
+    zn.Study(SKY, budget=3, feedback=zn.Beam(share=1.0))

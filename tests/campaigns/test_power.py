@@ -321,7 +321,9 @@ def test_the_table_has_a_line_a_budget_and_one_for_chance() -> None:
         "        none            3         3 .. 3       3              3               1.5",
         "          10            4  0.628 .. 7.37       4            5.6                 2",
         "          20          0.5      0 .. 1.34     0.5            0.9              0.25",
+        "Few runs: the means of 3 campaigns may be far off. Simulate at least 10.",
     ]
+    assert "Few runs" not in made([[float(run)] for run in range(10)]).table()
     assert "std" not in made([[1.0], [2.0]], None).table()
     assert "std" not in made([[1.0], [2.0]], 1.0).table()
     assert repr(found) == "<Power: 3 runs with 10, 20 measurements>"
@@ -384,11 +386,14 @@ def test_the_commands_of_the_page_are_understood(tmp_path: Path) -> None:
 
 
 def test_the_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "power.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "power.md").read_text(), re.DOTALL)
+    code = "\n".join(["import zonal as zn", *blocks])
     play = zn.power
     monkeypatch.setattr(zn, "power", lambda space, budget, noise: play(space, 8, noise=noise, runs=2, jobs=1))
     exec(compile(code, "power.md", "exec"), {"__name__": "__main__"})
-    assert "mean regret" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "90% interval" in said
+    assert "greedy descent" in said
     plt.close("all")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from zonal.campaigns.rehearsal import (
     cut,
     everybody,
     greedy_descent,
-    landscape_of,
     one_level,
     rehearse,
 )
+from zonal.campaigns.tables import landscape_of, on_axes
 from zonal.policies.baselines import MOST_LEAVES
 from zonal.problems.instruments import Instrument
 from zonal.problems.landscapes import Landscape, from_table
@@ -370,6 +371,7 @@ def test_the_table_has_means_standard_errors_and_how_often_the_best_was_found() 
         "       mean regret  std. error  best found",
         "Zonal          1.5        0.96      2 of 4 runs",
         "one          0.125           -      0 of 1 runs",
+        "Few runs: the means of 4 campaigns may be far off. Simulate at least 10.",
     ]
     assert campaigns["Zonal"].sem == pytest.approx(np.std([0, 0, 2, 4], ddof=1) / 2)
 
@@ -507,3 +509,135 @@ def test_columns_that_make_no_landscape_are_refused(columns: Any, settings: Any,
     whole = Table(AREAS.path, {**AREAS.columns, **texts}, 4)
     with pytest.raises(zn.InvalidInput, match=complaint):
         landscape_of(whole, "age", **settings)
+
+
+# Settings of a study.
+
+
+def line_of(values: list[float], **more: Any) -> Landscape:
+    return from_table(zn.Box({"x": (0, 1)}, smallest=1 / len(values)), values, **more)
+
+
+HILL = [0.0, 1, 0, 2, 5, 9, 4, 1, 0, 0, 3, 1, 0, 2, 0, 1]
+
+
+class Watched:
+    """Lets a player play, and keeps what it measured."""
+
+    def __init__(self, player: Any) -> None:
+        self.player, self.nodes = player, Counted(line_of(HILL))
+
+    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: Any) -> Any:
+        return self.player(landscape, self.nodes, budget, rng)
+
+
+@pytest.mark.parametrize("forbidden", [{"x": (0.25, 0.5)}, lambda region: region.bounds[0, 0] >= 0.5])
+def test_everybody_heeds_how_often_and_where_a_study_may_look(forbidden: Any) -> None:
+    truth = line_of(HILL)
+    rule = zn.Study(truth.space, budget=3, forbidden=forbidden).settings.forbidden
+    assert rule is not None
+    for name, player in everybody(truth.space, max_looks=2, forbidden=forbidden).items():
+        watched = Watched(player)
+        found = watched(truth, None, 11, np.random.default_rng(0))
+        nodes = watched.nodes.nodes
+        assert nodes, name
+        assert max(map(nodes.count, nodes)) <= 2, name
+        assert not any(rule(truth.space.cell(node)) for node in nodes), name
+        assert not rule(found), name
+
+
+def test_regret_refers_to_the_best_region_that_may_be_measured() -> None:
+    truth = line_of(HILL)
+    played = zn.rehearse(truth, 12, 0.1, 2, jobs=1, forbidden={"x": (0.25, 0.5)})
+    assert played.landscape.best().average == 3.0
+    assert truth.best().average == 9.0
+    assert played.campaigns["Zonal"].regrets.min() >= 0
+    assert played.campaigns["Zonal"].mean < 2
+    with pytest.raises(zn.InvalidInput, match="no region may be measured"):
+        zn.rehearse(truth, 12, 0.1, 2, jobs=1, forbidden=[{"x": (0, 0.5)}, {"x": (0.5, 1)}])
+
+
+def test_a_rehearsal_takes_every_setting_and_is_printed_and_drawn() -> None:
+    truth = line_of(HILL)
+    settings: Any = {"policy": zn.UCB(), "feedback": zn.Center(), "kernel": zn.RBF(9.0, 0.1), "times": [1.0, 2.0]}
+    played = zn.rehearse(
+        truth, 12.5, noise=zn.PerWeight(0.1), runs=2, jobs=1, given=True, overhead=0.5, **settings
+    )
+    assert list(played.campaigns) == ["Zonal", "one level", "greedy descent", "random"]
+    assert repr(played) == "<Rehearsal: 2 runs of 4 methods with a budget of 12.5>"
+    assert str(played).splitlines()[:2] == [
+        "16 smallest regions, a budget of 12.5, 2 runs",
+        "the best is x 0.3125..0.375: 9",
+    ]
+    assert str(played).endswith("Few runs: the means of 2 campaigns may be far off. Simulate at least 10.")
+    assert [label.get_text() for label in played.plot().get_yticklabels()] == list(played.campaigns)
+    with pytest.raises(TypeError, match=r"rehearse takes no max_loks=\. Did you mean max_looks="):
+        zn.rehearse(truth, 12, 0.1, max_loks=2)
+    with pytest.raises(zn.InvalidInput, match="max_looks must be at least 1"):
+        zn.rehearse(truth, 12, 0.1, max_looks=0)
+    with pytest.raises(zn.InvalidInput, match="players have their own settings"):
+        zn.rehearse(truth, 12, 0.1, players={"mine": at_random}, max_looks=1)
+
+
+def test_given_hands_the_noise_to_the_searches() -> None:
+    seen = []
+    truth = line_of(HILL)
+    for given in (False, True):
+        settings = {"noise": 0.25} if given else {}
+        player = everybody(truth.space, **settings)["Zonal"]
+        assert isinstance(player, Zonal)
+        seen.append(player.study(truth, Counted(truth, 0.25), 4, np.random.default_rng(0)).settings.noise)
+    assert seen == [None, 0.25]
+
+
+# Tables on axes.
+
+
+def test_a_table_of_places_is_rehearsed_on_axes_of_any_scale() -> None:
+    """On a full grid of pixels the landscape is the grid; rows are in no order."""
+    space = zn.Product(
+        {"T": (300, 600), "p": (0.01, 100), "layers": (1, 4), "dye": ["red", "green"]},
+        smallest={"T": 150, "p": 2, "layers": 1},
+        scale={"p": "log", "layers": "integer"},
+    )
+    rng = np.random.default_rng(0)
+    rows = [
+        (300 + 37.5 * (i + 0.5), 10 ** (-2 + 0.5 * (j + 0.5)), layers, dye, float(rng.normal()))
+        for i in range(8)
+        for j in range(8)
+        for layers in (1, 2, 3, 4)
+        for dye in ("red", "green")
+    ]
+    order = rng.permutation(len(rows)).tolist()
+    names = ["T", "p", "layers", "dye", "yield"]
+    columns = {name: [str(rows[at][k]) for at in order] for k, name in enumerate(names)}
+    truth = on_axes(space, table(**columns), "yield")
+    region = {"T": (300, 450), "p": (0.01, 1), "layers": (2, 2), "dye": "green"}
+    inside = [own[4] for own in rows if own[0] < 450 and own[1] < 1 and own[2:4] == (2, "green")]
+    assert len(inside) == 16
+    assert truth.average(region) == pytest.approx(np.mean(inside))
+
+
+def test_a_pixel_without_a_row_has_the_value_of_the_nearest_also_around_a_ring() -> None:
+    space = zn.Box({"l": (-180, 180)}, periodic=["l"], smallest=45)
+    truth = on_axes(space, table(l=["-170", "0"], T=["5", "1"]), "T")
+    assert truth.average({"l": (135, 180)}) == pytest.approx(5.0)
+    assert truth.average({"l": (-45, 45)}) == pytest.approx(1.0)
+    flat = on_axes(zn.Box({"l": (-180, 180)}, smallest=45), table(l=["-170", "0"], T=["5", "1"]), "T")
+    assert flat.average({"l": (135, 180)}) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"x": ["0.1", "2"]}, "column 'x' of row 2: a region must lie within axis x"),
+        ({"x": ["0.1", "0.2"], "dye": ["red", "blue"]}, "column 'dye' of row 2: axis dye has no such symbol"),
+        ({"x": ["0.1", "0.2"], "dye": ["red", "red"]}, "no row with these symbols; got {'dye': 'green'}"),
+        ({"y": ["0.1", "0.2"]}, "'x'"),
+    ],
+)
+def test_rows_that_lie_nowhere_are_named(columns: dict[str, list[str]], says: str) -> None:
+    axes: dict[str, Any] = {"x": (0, 1), **({"dye": ["red", "green"]} if "dye" in columns else {})}
+    space = zn.Product(axes, smallest={"x": 0.25}) if "dye" in columns else zn.Box(axes, smallest=0.25)
+    with pytest.raises(zn.InvalidInput, match=re.escape(says)):
+        on_axes(space, table(v=["1", "2"], **columns), "v")

@@ -55,7 +55,7 @@ def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) 
     ("cell", "says"),
     [
         ({"value": "0.5O"}, "a value must be a number; got '0.5O'"),
-        ({"value": "0,51"}, "a value has a decimal comma, unlike others in its column; got '0,51'. Write 0.51."),
+        ({"value": "0,51"}, "a decimal comma, unlike others in its column; got '0,51'. Write 0.51, with a point."),
         ({"value": "nan"}, "a value must be finite"),
         ({"value": "1e999"}, "a value must be finite"),
         ({"value": "1_0"}, "a value must be a number"),
@@ -152,12 +152,44 @@ def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
     assert study.remaining == 8
 
 
+def test_only_what_is_possible_now_is_asked_for(dna: Path) -> None:
+    asked = zonal("ask", dna, "-n", 3, "--within", "ANN", "--within", "CNN", "--avoid", "CAN", "--json").stdout
+    names = [trial["region"]["name"] for trial in json.loads(asked)]
+    assert all(name[0] in "AC" and not name.startswith(("CA", "CN")) for name in names)
+    assert (
+        "nothing within AAA and outside of ANN may be asked for"
+        in zonal("ask", dna, "--within", "AAA", "--avoid", "ANN", code=3).stderr
+    )
+    assert "--pending asks for nothing" in zonal("ask", dna, "--pending", "--avoid", "ANN", code=2).stderr
+    zonal("ask", dna, "--key", "monday", "--avoid", "ANN")
+    assert "used with other regions" in zonal("ask", dna, "--key", "monday", code=1).stderr
+    zonal("verify", dna)
+
+
+def test_a_region_is_forbidden_and_allowed_again(dna: Path) -> None:
+    zonal("ask", dna, "-n", 4)
+    there = [str(trial.number) for trial in zn.Study.open(dna).pending if trial.region.name[0] in "AN"]
+    said = zonal("forbid", dna, "ANN", "--note", "toxic").stderr
+    assert f"ANN is forbidden. Still under way there: {', '.join(there)}; tell them or give them up." in said
+    assert "whole space" in zonal("forbid", dna, "NNN", code=1).stderr
+    assert "forbidden since the study began: ANN" in zonal("show", dna).stdout
+    assert json.loads(zonal("show", dna, "--json").stdout)["forbidden"] == ["ANN"]
+    zonal("give-up", dna, 3, "--never")
+    zonal("verify", dna)
+    zonal("export", dna, "--format", "events", "--out", "dna.events")
+    zonal("import", "again.db", "dna.events")
+    assert zn.Study.open("again.db").events == zn.Study.open(dna).events
+    assert "allowed as a whole: ANN" in zonal("allow", dna, "AAN", code=1).stderr
+    assert "1 give-up and 1 forbidden region taken back" in zonal("allow", dna, "NNN").stderr
+    assert zn.Study.open(dna).forbidden == ()
+
+
 def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
     zonal("ask", dna, "-n", 4)
     zonal("give-up", dna, 0, 1, 2, "--never")
     names = [one.region.name for one in zn.Study.open(dna).trials]
     before = dna.read_bytes()
-    assert "given up within this region; got" in zonal("allow", dna, names[3], code=1).stderr
+    assert "given up or forbidden within this region; got" in zonal("allow", dna, names[3], code=1).stderr
     assert "REGION" in zonal("allow", dna, code=2).stderr
     assert dna.read_bytes() == before
     assert "1 give-up taken back. 0 of 10 told, 1 under way, 9 left." in zonal("allow", dna, names[1]).stderr

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import zonal as zn
 from forked import Forked
 from recipes import RECIPES, TABLE
-from shell import ENVIRONMENT, answer, fill, zonal
+from shell import ENVIRONMENT, answer, fill, rows, zonal
 from zonal.plots import Kind
 
 
@@ -256,6 +256,25 @@ def test_a_picture_that_a_space_cannot_have_is_refused_in_the_words_of_the_shell
     assert "study" not in said
 
 
+def test_patches_and_all_smallest_regions_are_told_as_in_python(sky: Path) -> None:
+    study = zn.Study.open(sky)
+    found = answer("above", sky, "0.1", "--sigma", 0.5, "--patches")
+    patches = study.above(0.1, sigma=0.5).patches()
+    assert [own["size"] for own in found["patches"]] == [patch.size for patch in patches]
+    assert found["patches"][0]["centroid"] == patches[0].centroid.tolist()
+    assert "Patches of regions" in zonal("below", sky, "0.1", "--probability", 0.1, "--patches").stdout
+    assert "--within is for --patches" in zonal("above", sky, "0.1", "--within", 2, code=2).stderr
+    every = study.predict()
+    assert [own["mean"] for own in answer("predict", sky)] == every.mean.tolist()
+    zonal("predict", sky, "--out", "map.csv", "--above", 0.1)
+    table = rows("map.csv")
+    assert len(table) == len(every.regions)
+    assert float(table[-1]["mean [K]"]) == every.mean[-1]
+    assert float(table[0]["above 0.1"]) == pytest.approx(study.probability(every.regions[0], above=0.1))
+    both = zonal("predict", sky, "l=0..90", "--csv", "map.csv", code=2).stderr
+    assert "not both" in both
+
+
 def test_regions_beyond_a_threshold_are_listed_as_in_python(sky: Path) -> None:
     study = zn.Study.open(sky)
     (here,) = answer("predict", sky, "l=0..90", "--above", "-1", "--below", 0.25)
@@ -266,11 +285,11 @@ def test_regions_beyond_a_threshold_are_listed_as_in_python(sky: Path) -> None:
     assert "> 99 %" in shown
     for side in ("above", "below"):
         found = answer(side, sky, "0.1", "--probability", 0.2)
-        rows = getattr(study, side)(0.1, 0.2)
-        assert [one["probability"] for one in found["regions"]] == [one.probability for one in rows]
-        assert [one["region"]["name"] for one in found["regions"]] == [one.region.name for one in rows]
+        likely = getattr(study, side)(0.1, 0.2)
+        assert [one["probability"] for one in found["regions"]] == [one.probability for one in likely]
+        assert [one["region"]["name"] for one in found["regions"]] == [one.region.name for one in likely]
         wide = zonal(side, sky, "0.1", "--probability", 0.2, COLUMNS="300").stdout
-        assert len(wide.splitlines()) == 2 + len(rows) > 2
+        assert len(wide.splitlines()) == 2 + len(likely) > 2
     assert answer("above", sky, 99)["regions"] == []
     name = answer("above", sky, 99)["likeliest"]["region"]["name"]
     said = "no region whose average flux is above 99 K with a probability of 0.9, after 6 measurements."
@@ -370,3 +389,82 @@ def test_a_study_with_functions_of_the_users_own_can_be_looked_at(folder: Path) 
         assert "kernel" in zonal(words[0], "own.db", *words[1:], code=4).stderr
     assert "user's own" in zonal("export", "own.db", "--format", "events", code=1).stderr
     zonal("verify", "own.db", code=5)
+
+
+def slewing(here: zn.Region, there: zn.Region) -> float:
+    return 0.1
+
+
+def test_a_study_without_its_travel_function_is_shown_told_and_corrected(folder: Path) -> None:
+    study = zn.Study.create("sky.db", [(0, 1)], budget=9.0, noise=0.1, kernel=zn.RBF(1.0, 0.2), travel=slewing)
+    for _ in range(3):
+        study.tell(study.ask(), 0.5)
+    study.ask(3)
+    shown = zonal("show", "sky.db")
+    assert "best regions" in shown.stdout
+    assert "more measurements would" not in shown.stdout
+    assert "What more measurements would bring is left out: this needs the user's own travel" in shown.stderr
+    assert answer("show", "sky.db")["outlook"] is None
+    zonal("correct", "sky.db", 0, 0.7)
+    zonal("retract", "sky.db", 1)
+    zonal("give-up", "sky.db", 3)
+    zonal("give-up", "sky.db", 4, "--not-tried")
+    zonal("tell", "sky.db", 5, 0.4)
+    states = [one.state for one in zn.Study.open("sky.db").trials]
+    assert states == ["told", "retracted", "told", "given up", "withdrawn", "told"]
+    assert "travel" in zonal("ask", "sky.db", code=4).stderr
+    whole = zn.Study.open("sky.db", travel=slewing)
+    assert whole.outlook(2).n == 2
+    whole.ask()
+
+
+def test_the_gap_is_the_same_however_many_regions_are_listed(sky: Path) -> None:
+    alone, listed = answer("recommend", sky), answer("recommend", sky, "-k", 9)
+    assert listed[:1] == alone
+    assert answer("recommend", sky, "-k", 4) == listed[:4]
+    assert answer("show", sky)["best"][0] == alone[0]
+
+
+def test_predict_and_allow_read_regions_as_json_as_observe_does(sky: Path) -> None:
+    region = '{"l": [-90, 0], "sin_b": [0, 0.5]}'
+    zonal("observe", sky, region, 0.5)
+    (one,), (other,) = answer("predict", sky, region), answer("predict", sky, "l=-90..0, sin_b=0..0.5")
+    assert one == other
+    assert "cannot be read" in zonal("predict", sky, "{nonsense", code=1).stderr
+    trial = zn.Study.open(sky).pending[0]
+    zonal("give-up", sky, trial.number, "--never")
+    assert "1 give-up taken back" in zonal("allow", sky, json.dumps(trial.region.as_dict())).stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no such devices")
+def test_an_endless_file_is_refused_in_a_line() -> None:
+    for words in (["import", "x.db", "/dev/zero"], ["new", "x.db", "--recipe", "/dev/zero"]):
+        said = zonal(*words, code=1).stderr
+        assert "is a device; got '/dev/zero'" in said
+
+
+def test_a_kind_of_picture_that_has_two_names_says_so() -> None:
+    assert "tree or regions, which are the same" in " ".join(zonal("plot", "--help").output.split())
+
+
+def test_polygons_of_areas_come_from_a_file_of_shapes(folder: Path) -> None:
+    corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
+    areas = zn.Points([[0.5, 0.5], [1.5, 0.5], [2.5, 0.5]])
+    study = zn.Study.create("areas.db", areas, budget=3, kernel=zn.RBF(1.0, 1.0), noise=0.1)
+    study.tell(study.ask(), 1.0)
+    rings = [[[x + at, y] for x, y in corners] for at in range(3)]
+    features = [{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [ring]}} for ring in rings]
+    Path("three.json").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    Path("two.json").write_text(json.dumps({"type": "FeatureCollection", "features": features[:2]}))
+    zonal("report", "areas.db", "--out", "plain.html")
+    zonal("report", "areas.db", "--out", "shaped.html", "--shapes", "three.json")
+    assert Path("shaped.html").read_text() != Path("plain.html").read_text()
+    assert Path("shaped.html").read_text().count("PatchCollection") > Path("plain.html").read_text().count(
+        "PatchC"
+    )
+    zonal("plot", "areas.db", "--out", "map.png", "--shapes", "three.json")
+    said = zonal("report", "areas.db", "--shapes", "two.json", code=1).stderr
+    assert "shapes must be one for each of 3 members" in said
+    Path("bad.json").write_text("{}")
+    assert "shapes cannot be read" in zonal("report", "areas.db", "--shapes", "bad.json", code=1).stderr
+    pyplot.close("all")

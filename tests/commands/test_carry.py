@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -227,7 +228,7 @@ def test_more_trials_than_the_budget_has_are_refused() -> None:
     study.ask(3)
     documents = lines_of(exported(study))
     documents[0]["settings"]["budget"] = 2
-    with pytest.raises(zn.InvalidInput, match="so 0 remain"):
+    with pytest.raises(zn.InvalidInput, match="is used up"):
         imported(text_of(documents), edited=True)
 
 
@@ -306,3 +307,27 @@ def test_an_end_without_a_beginning_is_refused() -> None:
     last = exports()[0].rstrip().split(b"\n")[-1]
     with pytest.raises(zn.InvalidInput):
         imported(last + b"\n", edited=True)
+
+
+def _height(depth: int) -> float:
+    return 0.5**depth
+
+
+@dataclass(frozen=True)
+class Left(zn.Center):
+    """A feedback of the user's own."""
+
+
+def test_what_no_import_could_read_is_not_exported(tmp_path: Path) -> None:
+    """Settings within others too, and what only an observation used."""
+    given: dict[str, Any] = {"budget": 5, "kernel": zn.RBF(1.0, 0.2), "noise": 0.1}
+    path, out = tmp_path / "own.db", tmp_path / "own.jsonl"
+    zn.Study.create(path, [(0, 1)], policy=zn.GPOO(_height), **given)
+    assert (
+        "something of the user's own" in zonal("export", path, "--format", "events", "--out", out, code=1).output
+    )
+    assert not out.exists()
+    study = zn.Study([(0, 1)], **given)
+    study.observe([(0, 0.5)], 0.3, feedback=Left())
+    with pytest.raises(zn.InvalidInput, match="Left"):
+        exported(study)

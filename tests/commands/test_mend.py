@@ -118,9 +118,9 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
     zonal("correct", dna, 1, "0.73", "--note", "a comma")
     zonal("correct", dna, 1, "0.7")
     zonal("retract", dna, 2)
-    zonal("export", dna, "--out", "b.csv")
-    assert [row["earlier"] for row in rows("b.csv")] == ["", "7.3; 0.73", "-0.2", ""]
-    assert "0 told, 2 known already, 2 rows left empty" in zonal("tell", dna, "--csv", "b.csv").stderr
+    zonal("export", dna, "--out", "c.csv")
+    assert [row["earlier"] for row in rows("c.csv")] == ["", "7.3; 0.73", "-0.2", ""]
+    assert "0 told, 2 known already, 2 rows left empty" in zonal("tell", dna, "--csv", "c.csv").stderr
     trials = json.loads(zonal("export", dna, "--format", "json").stdout)["trials"]
     times = zn.Study.open(dna).times
     first, second = trials[1]["earlier"]
@@ -137,7 +137,7 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
 @pytest.mark.tries
 def test_a_correction_that_is_killed_is_made_once_or_not_at_all(dna: Path) -> None:
     fill("a.csv", value=["0.1", "0.2", "0.3", "0.4"])
-    tell, retract = ["tell", "dna.db", "--csv", "a.csv", "--correct"], ["retract", "dna.db", "1"]
+    tell, retract = ["tell", "dna.db", "--csv", "a.csv", "--correct", "--changed"], ["retract", "dna.db", "1"]
     for number, delay in enumerate(np.random.default_rng(0).uniform(0.0, 0.3, tries(5, 8))):
         written = dna.stat().st_mtime_ns
         words = retract if number % 2 and told(dna)[1][0] == "told" else tell

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
 import signal
 import sys
 import time
@@ -51,9 +53,42 @@ def trials() -> list[zn.TrialRecord]:
 
 def test_a_program_measures_until_the_budget_is_spent() -> None:
     result = zonal("run", "s.db", "--", program("print('a remark')\nprint(low)\n"))
-    assert result.stderr == "6 of 6 told, 0 under way, 0 left.\n"
+    assert result.stderr.splitlines()[-1] == "6 of 6 told, 0 under way, 0 left."
     assert result.stdout == ""
     assert all(one.value == one.region.bounds[0, 0] for one in trials())
+
+
+def test_a_run_without_a_terminal_logs_every_measurement_with_time_region_value_and_best_so_far() -> None:
+    body = "sys.exit('no light') if trial == 1 else print(0.25)\n"
+    *lines, last = zonal("run", "s.db", "-n", 2, "--", program(body)).stderr.splitlines()
+    assert last == "2 of 6 told, 0 under way, 4 left."
+    told = [one for one in trials() if one.state == "told"]
+    time_of = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  "
+    said = [line for line in lines if re.match(time_of, line)]
+    assert len(said) == 3
+    for one, line in zip(told, [said[0], said[2]], strict=True):
+        best = r"best so far x .+: [-\d.]+ ± [\d.]+$"
+        assert re.match(rf"{time_of}trial {one.number}, {re.escape(one.region.name)}: 0.25; {best}", line), line
+    assert "was given up: it ended with exit code 1" in said[1]
+    assert not logging.getLogger("zonal").handlers
+
+
+def test_a_number_of_measurements_is_not_used_up_by_failures() -> None:
+    body = "sys.exit(1) if trial % 2 else print(low)\n"
+    said = zonal("run", "s.db", "-n", 3, "--", program(body)).stderr
+    assert [one.state for one in trials()] == ["told", "given up"] * 2 + ["told"]
+    assert "3 of 6 told" in said
+
+
+def test_a_run_stops_when_the_answer_is_within_the_tolerance() -> None:
+    model = ["--axis", "x=0..1", "--smallest", "0.25", "--noise", "0.01", "--budget", 200, "--seed", 0]
+    zonal("new", "sure.db", *model)
+    said = zonal("run", "sure.db", "--tolerance", 0.1, "--", program("print(low)\n")).stderr
+    study = zn.Study.open("sure.db")
+    assert study.recommend().gap <= 0.1
+    assert 10 <= study.told < 100
+    assert re.search(r"^stopped: the gap is [\d.e-]+, within the tolerance of 0.1$", said, re.MULTILINE)
+    assert "--tolerance" in zonal("run", "sure.db", "--tolerance", 0, "--", "true", code=2).stderr
 
 
 def test_a_region_comes_as_json_and_in_the_environment() -> None:
@@ -108,7 +143,7 @@ def test_a_failing_program_gives_its_trial_up_and_does_not_stop_the_others(body:
     )
     assert f"trial 1 ({trials()[1].region.name}) was given up: " in result.stderr
     assert says in result.stderr
-    assert [one.state for one in trials()] == ["told", "given up", "told", "told"]
+    assert [one.state for one in trials()] == ["told", "given up", "told", "told", "told"]
 
 
 def test_a_line_is_read_in_a_time_that_grows_with_its_length_alone() -> None:
@@ -122,7 +157,7 @@ def test_a_line_is_read_in_a_time_that_grows_with_its_length_alone() -> None:
 def test_a_program_is_tried_again_as_often_as_is_said() -> None:
     body = "print(low) if question['attempt'] == 3 else sys.exit(1)\n"
     assert (
-        zonal("run", "s.db", "--retries", 2, "--", program(body)).stderr == "6 of 6 told, 0 under way, 0 left.\n"
+        "6 of 6 told, 0 under way, 0 left.\n" in zonal("run", "s.db", "--retries", 2, "--", program(body)).stderr
     )
     zonal("extend", "s.db", 1)
     assert (
@@ -134,6 +169,17 @@ def test_a_program_that_keeps_failing_is_stopped() -> None:
     said = zonal("run", "s.db", "--max-failures", 2, "--", "false", code=6).stderr
     assert said.count("was given up: it ended with exit code 1") == 2
     assert "failed 2 times in a row; 0 of 6 told, 0 under way, 6 left." in said
+
+
+def test_a_region_is_called_barred_only_if_its_failures_count() -> None:
+    barred = "will not be asked for again"
+    said = zonal("run", "s.db", "--max-failures", 5, "--", "false", code=6).stderr
+    assert barred not in said  # they were the program's fault, and are forgiven
+    assert zn.Study.open("s.db").barred == ()
+    body = "sys.exit(1) if low < 0.5 else print(low)\n"
+    said = zonal("run", "s.db", "-n", 1, "--", program(body)).stderr
+    (region,) = zn.Study.open("s.db").barred[:1]
+    assert f"region {region.name} failed too often and {barred}" in said
 
 
 def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
@@ -233,6 +279,7 @@ def shell(body: str) -> str:
     return "./measure.sh"
 
 
+ONCE = ["-n", 1, "--max-failures", 1]
 LATE = "it took longer than 2 s"
 HOLDER = "setsid sh -c 'echo $$ > holder; exec sleep 300' &"  # has left the group, and holds standard output
 
@@ -266,7 +313,7 @@ def test_what_a_program_started_ends_with_it_and_nobody_waits_for_what_it_detach
 ) -> None:
     began = time.monotonic()
     patience = 2 if says == LATE else WAIT
-    said = zonal("run", "s.db", "-n", 1, "--timeout", patience, "--", shell(body), code=code).stderr
+    said = zonal("run", "s.db", *ONCE, "--timeout", patience, "--", shell(body), code=code).stderr
     assert says in said
     assert time.monotonic() - began < WAIT
     wait_for(lambda: members(int(Path("measuring").read_text())) == [])  # who is killed takes a moment to die
@@ -300,7 +347,7 @@ except BlockingIOError:
 
 def test_what_a_program_says_does_not_move_the_terminal() -> None:
     body = r"sys.stderr.write('\x1b[2J\x1b]0;mine\x07\x9b1A\u202ecafé\t20 %\r30 %\n'); sys.exit(1)"
-    said = zonal("run", "s.db", "-n", 1, "--", program(body), code=6).stderr
+    said = zonal("run", "s.db", *ONCE, "--", program(body), code=6).stderr
     assert "its stderr:\n  \\x1b[2J\\x1b]0;mine\\x07\\x9b1A\\u202ecafé\t20 %\n  30 %" in said
     assert not any(letter in said for letter in "\x1b\x07\x9b\u202e\r")
 

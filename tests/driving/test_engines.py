@@ -18,6 +18,7 @@ import pytest
 
 import zonal as zn
 from forked import FORKS
+from processes import wait_for
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
 from zonal.driving import engines
 
@@ -435,7 +436,7 @@ def cluster() -> Iterator[Any]:
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as local,
         distributed.Client(local) as client,
@@ -511,3 +512,75 @@ def test_a_worker_that_asks_for_its_kit_while_others_are_looked_at_gets_it() -> 
     study = make_study(budget=4)
     study.optimize(wave, Asking())
     assert states(study) == ["told"] * 4
+
+
+class Killed(Executor):
+    """Two workers; a region that kills its worker takes along whatever else was on it, as Dask reports it."""
+
+    _max_workers = 2
+
+    def __init__(self, lethal: float, deaths: int) -> None:
+        self._lethal, self._left, self._waiting = lethal, deaths, list[tuple[Future[Any], Any, Any]]()
+        self._lock = threading.Lock()
+
+    def submit(self, function: Any, /, *call: Any, **more: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        with self._lock:
+            self._waiting.append((future, function, call))
+        threading.Timer(0.0 if len(self._waiting) == 2 else 0.05, self._run).start()
+        return future
+
+    def _run(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        lethal = any(call[1].edges[0][0] == self._lethal for _, _, call in waiting) and self._left > 0
+        self._left -= lethal
+        for future, function, call in waiting:
+            if lethal:
+                future.set_exception(KilledWorker("several workers died"))
+            else:
+                future.set_result(function(*call))
+
+
+class KilledWorker(Exception):
+    """What Dask raises when a task was on workers that died."""
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_trial_is_given_up_only_if_its_worker_dies_of_it_alone(deaths: int) -> None:
+    study = make_study(budget=6, policy=zn.UniformGrid(level=2))
+    study.optimize(wave, Killed(0.25, deaths), on_error="give_up", max_failures=20)
+    given_up = [trial for trial in study.trials if trial.state == "given up"]
+    assert all(float(trial.region.center[0]) == 0.375 for trial in given_up)
+    assert bool(given_up) == (deaths > 1)
+    assert "withdrawn" not in states(study)
+    assert study.told == 6
+
+
+def test_dask_without_workers_is_said_and_ends_with_the_trials_handed_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    for name, seconds in (("ROLL_CALL", 0.02), ("SAY_SO", 0.05), ("NO_WORKER", 0.3)):
+        monkeypatch.setattr(f"zonal.driving.run.{name}", seconds)
+    quiet: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": False}
+    with distributed.LocalCluster(n_workers=0, **quiet) as local, distributed.Client(local) as client:
+        study = make_study()
+        with pytest.raises(TimeoutError, match=r"no worker for .* 2 trials waited for one; they were handed back"):
+            study.optimize(wave, client, workers=2)
+        assert [record.message for record in caplog.records if "no worker" in record.message]
+        assert (study.pending, study.told) == ((), 0)
+        with pytest.raises(zn.InvalidInput, match="no workers yet"):
+            study.optimize(wave, client)
+
+
+def test_results_are_released_as_soon_as_they_are_read(cluster: Any) -> None:
+    held = []
+
+    def count(own: Any, trial: Any) -> None:
+        wait_for(lambda: len(cluster.futures) == 0)
+        held.append(trial.number)
+
+    study = make_study(budget=4)
+    study.optimize(wave, cluster, workers=1, callback=count)
+    assert len(held) == 4

@@ -276,6 +276,7 @@ def test_spaces_without_two_coordinates_have_no_map(name: str) -> None:
     assert not ax.has_data()
 
 
+@pytest.mark.filterwarnings("ignore:there are 4:UserWarning")
 def test_long_sequences_are_refused_a_map_at_once() -> None:
     study = zn.Study(zn.Sequences("ACGT", 100), budget=3, kernel=zn.Categorical(1.0, 0.5), noise=0.1)
     with pytest.raises(zn.InvalidInput, match="two coordinates"):

@@ -204,7 +204,7 @@ def test_a_space_that_has_a_smallest_region_stays_as_it_is(space: Any) -> None:
     ("space", "kernel", "complaint"),
     [
         (zn.Box([(0, 1)] * 6), None, r"65536 smallest parts; got 262144.*smallest="),
-        (zn.Box([(0, 1)], smallest=1e-6), None, r"smallest parts; got 524288.*smallest="),
+        (zn.Box([(0, 1)], smallest=1e-6), None, r"smallest parts; got 1048576.*smallest="),
         (zn.Sequences("ACGT", 9), None, "smallest parts; got 262144.*fewer positions"),
         (zn.Points(np.arange(5000.0)), None, "4096 smallest parts; got 5000"),
         (LINE, zn.RBF, "kernel must be a kernel or None"),

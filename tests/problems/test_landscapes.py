@@ -2,8 +2,9 @@
 
 import csv
 import itertools
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -20,6 +21,12 @@ from zonal.spaces import Category, Interval
 
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_au_sa2.csv"
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+def axes_of(kind: Kind) -> tuple[str, ...] | None:
+    """Return the names of the axes of a box or product, for tables with any numbers of pixels."""
+    space: Any = kind.space
+    return None if space.axes is None or space.spelled else space.names
 
 
 # Known answers.
@@ -147,7 +154,7 @@ def brute_average(kind: Kind, values: Any, region: Any, weights: Any = None) -> 
 @every_kind
 def test_the_average_of_any_region_is_that_of_its_values(kind: Kind) -> None:
     values = values_for(kind, seed=0)
-    landscape = from_table(kind.space, values)
+    landscape = from_table(kind.space, values, axes=axes_of(kind))
     for region in [*kinds.cells(kind.space, most=20, deepest=3), *kinds.off_tree(kind, 6, seed=0)]:
         assert landscape.average(region) == pytest.approx(brute_average(kind, values, region), abs=1e-12)
 
@@ -160,14 +167,14 @@ def test_weights_count(kind: Kind) -> None:
         return
     values = values_for(kind, seed=1)
     weights = np.random.default_rng(2).uniform(0.1, 3, values.shape)
-    landscape = from_table(kind.space, values, weights)
+    landscape = from_table(kind.space, values, weights, axes=axes_of(kind))
     for region in [*kinds.cells(kind.space, most=20, deepest=2), *kinds.off_tree(kind, 4, seed=1)]:
         assert landscape.average(region) == pytest.approx(brute_average(kind, values, region, weights), abs=1e-12)
 
 
 @every_kind
 def test_the_average_of_a_parent_is_the_weighted_average_of_its_children(kind: Kind) -> None:
-    landscape = from_table(kind.space, values_for(kind, seed=3))
+    landscape = from_table(kind.space, values_for(kind, seed=3), axes=axes_of(kind))
     for parent in kinds.cells(kind.space, most=60, deepest=3):
         if kind.space.may_split(parent):
             children = kind.space.split(parent)
@@ -223,7 +230,7 @@ def test_the_best_of_every_depth_is_that_of_brute_force(
     kind: Kind, seed: int, direction: Literal["maximize", "minimize"]
 ) -> None:
     values = np.round(values_for(kind, seed), 1)  # with ties
-    landscape = from_table(kind.space, values, direction=direction)
+    landscape = from_table(kind.space, values, direction=direction, axes=axes_of(kind))
     sign = 1.0 if direction == "maximize" else -1.0
     levels = list(kinds.levels(kind.space, most=200, deepest=5))
     for depth, level in enumerate(levels):
@@ -258,7 +265,7 @@ def test_lower_is_better_when_minimising() -> None:
 
 @every_kind
 def test_an_instrument_measures_averages_with_noise_that_a_seed_repeats(kind: Kind) -> None:
-    landscape = from_table(kind.space, values_for(kind, seed=4))
+    landscape = from_table(kind.space, values_for(kind, seed=4), axes=axes_of(kind))
     region = kinds.cells(kind.space, most=20, deepest=2)[-1]
     exact, noisy = landscape.simulate(), landscape.simulate(0.5, rng=1)
     assert exact(region) == exact.average(region) == landscape.average(region)
@@ -306,7 +313,7 @@ def test_symbols_are_always_seen_as_a_whole() -> None:
 
 @every_kind
 def test_the_mean_as_a_feedback_changes_nothing(kind: Kind) -> None:
-    truth = from_table(kind.space, values_for(kind, 1))
+    truth = from_table(kind.space, values_for(kind, 1), axes=axes_of(kind))
     for cell in (kind.space.cell((0, 0)), kind.space.cell((1, 0))):
         assert truth.average(cell, zn.Mean()) == truth.average(cell)
 
@@ -317,3 +324,72 @@ def test_of_members_some_are_seen() -> None:
     assert truth.average(whole, zn.Center()) == 16
     assert truth.average(whole, zn.Average(3)) == pytest.approx(np.mean([1, 16, 49]))
     assert truth.average(whole, zn.Average(20)) == pytest.approx(truth.average(whole))
+
+
+# The order of an array's dimensions.
+
+PATCHES = zn.Box(
+    {"l": (-180, 180), "sin_b": (-1, 1)}, smallest=[360 / 64, 2 / 32], units={"l": "deg"}, periodic=["l"]
+)
+IMAGE = np.asarray(data.sky())
+
+
+class Labelled:
+    """An array with named axes, and positions along some, as xarray has them."""
+
+    def __init__(self, values: Any, dims: tuple[str, ...], coords: dict[str, Any]) -> None:
+        self.values, self.dims, self.coords, self.shape = values, dims, coords, values.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.values, dtype=dtype)
+
+
+DOWN = {"sin_b": np.linspace(0.99, -0.99, 128), "l": np.linspace(-179, 179, 256)}
+NAMED: dict[str, Callable[[], Landscape]] = {
+    "the shipped map": lambda: from_table(PATCHES, data.sky()),
+    "the shipped map, turned": lambda: from_table(PATCHES, data.sky().T),
+    "twice the map, halved": lambda: from_table(PATCHES, (2 * data.sky()) / 2),
+    "an image with axes": lambda: from_table(PATCHES, IMAGE, axes=("sin_b", "l")),
+    "a mapping with axes": lambda: from_table(PATCHES, {"axes": ["sin_b", "l"], "values": IMAGE}),
+    "a mapping with positions, north first": lambda: from_table(PATCHES, DOWN | {"values": IMAGE[::-1]}),
+    "as of xarray": lambda: from_table(PATCHES, Labelled(IMAGE, ("sin_b", "l"), {})),
+    "as of xarray, north first": lambda: from_table(PATCHES, Labelled(IMAGE[::-1], ("sin_b", "l"), DOWN)),
+    "in the order of the axes": lambda: from_table(PATCHES, IMAGE.T),
+    "with weights": lambda: from_table(PATCHES, IMAGE, np.ones((128, 256)), axes=("sin_b", "l")),
+}
+
+
+@pytest.mark.parametrize("make", NAMED.values(), ids=NAMED)
+def test_a_map_with_named_axes_is_never_transposed(make: Callable[[], Landscape]) -> None:
+    best = make().best()
+    assert best.region.name == "l -50.625..-45 deg, sin_b -0.0625..0"
+    assert best.average == pytest.approx(115.741125)
+
+
+MISNAMED: dict[str, tuple[Callable[[], Landscape], str]] = {
+    "fits the other way only": (lambda: from_table(PATCHES, np.ones((96, 128))), "only in another order"),
+    "other names": (lambda: from_table(zn.Box({"x": (0, 1), "y": (0, 1)}), data.sky()), "must be the axes"),
+    "an axis twice": (lambda: from_table(PATCHES, IMAGE, axes=("l", "l")), "must be the axes"),
+    "one axis": (lambda: from_table(PATCHES, IMAGE, axes=["l"]), "must be the axes"),
+    "no values": (lambda: from_table(PATCHES, DOWN), "name its axes"),
+    "too few positions": (lambda: from_table(PATCHES, DOWN | {"l": [0], "values": IMAGE}), "256 positions"),
+    "uneven pixels": (
+        lambda: from_table(PATCHES, DOWN | {"l": np.geomspace(1, 9, 256), "values": IMAGE}),
+        "equally wide",
+    ),
+    "axes of members": (lambda: from_table(zn.Points([[1.0], [2.0]]), [1.0, 2.0], axes=["x"]), "Leave axes out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "problem"), MISNAMED.values(), ids=MISNAMED)
+def test_a_map_that_does_not_fit_as_it_is_named_is_refused(make: Callable[[], Landscape], problem: str) -> None:
+    with pytest.raises(zn.InvalidInput, match=problem):
+        make()
+
+
+def test_a_named_array_keeps_its_names_as_long_as_they_are_right() -> None:
+    sky: Any = data.sky()
+    assert (sky * 2).dims == np.roll(sky, 3, axis=1).dims == ("sin_b", "l")
+    assert sky.T.dims == cast(Any, np.transpose(sky)).dims == sky.transpose(1, 0).dims == ("l", "sin_b")
+    assert sky[:64].dims is sky[:, :128].dims is sky.mean(axis=0).dims is sky.ravel().dims is None
+    assert type(sky.max()) is np.float64

@@ -141,3 +141,14 @@ def test_notes_are_text(note: Any) -> None:
         study.tell(study.ask(), 0.5, note=note)
     study.tell(0, 0.5, note="été")
     assert study.trials[0].note == "été"
+
+
+@pytest.mark.parametrize("key", [None, 0, False, [], b"a"], ids=repr)
+def test_keys_and_remarks_that_no_history_can_hold_are_refused_when_they_are_given(key: Any) -> None:
+    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    with pytest.raises(zn.InvalidInput, match="key must be text"):
+        study.ask(key=key)
+    study.ask()
+    with pytest.raises(zn.InvalidInput, match="edited must be text"):
+        zn.Study.replay(study.settings, study.events, edited=key)
+    assert zn.Study.replay(study.settings, study.events).trials == study.trials

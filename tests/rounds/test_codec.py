@@ -34,7 +34,9 @@ from zonal.rounds.events import (
     Expanded,
     Extended,
     Fitted,
+    Forbidden,
     Measured,
+    Noted,
     Observed,
     Retracted,
     Split,
@@ -160,6 +162,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
     region = replace(off_tree(KINDS[kind], 1, draw(st.integers(0, 99)))[0], feedback=feedback)
     if draw(st.booleans()):
         region = KINDS[kind].space.cell((1, 0), feedback)
+    regions = st.lists(st.just(region), max_size=2).map(tuple)
     whole, sem, minus = st.integers(0, 2**62), st.none() | numbers, st.none() | st.just(region)
     node = st.tuples(st.integers(0, 60), whole)
     some = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
@@ -168,17 +171,19 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
         st.builds(Began, texts, whole, texts, whole, whole, numbers, st.booleans()),
         st.builds(Split, some, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
         st.builds(Expanded, whole),
-        st.builds(Asked, whole, whole, node, whole, whole, texts, texts),
+        st.builds(Asked, whole, whole, node, whole, whole, texts, texts, numbers, numbers, regions, regions),
+        st.builds(Forbidden, st.just(region), texts, texts),
         st.builds(Taken, whole, texts),
         st.builds(Measured, whole, numbers, sem, texts, sem, minus),
-        st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans()),
+        st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), texts),
+        st.builds(Noted, whole, texts),
         st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback), numbers, minus),
         st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts),
         st.builds(Retracted, whole, st.booleans(), texts, texts),
         st.builds(Fitted, fits(), st.booleans()),
         st.builds(Doubted, texts),
         st.builds(Extended, whole),
-        st.builds(Allowed, st.lists(whole, max_size=70).map(tuple)),
+        st.builds(Allowed, st.lists(whole, max_size=70).map(tuple), st.lists(whole, max_size=3).map(tuple)),
         st.builds(Edited, texts),
     )
     return tuple(draw(st.lists(fact, min_size=1, max_size=4))), opened(kind, feedback)

@@ -31,6 +31,7 @@ from make_golden import expected
 from own import AGAIN
 from zonal.errors import StudyFileError
 from zonal.rounds import decisions, journal
+from zonal.rounds.codec import FACTS
 from zonal.rounds.events import Measured
 from zonal.rounds.recheck import first_difference
 
@@ -203,6 +204,60 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
     assert whole.ask() == copy.deepcopy(study).ask()
 
 
+OWN_DEEDS: dict[str, Any] = {
+    "correct": lambda study: study.correct(0, 0.4),
+    "retract": lambda study: study.retract(1),
+    "give up": lambda study: study.give_up(3),
+    "give up for ever": lambda study: study.give_up(3, retry=False),
+    "withdraw": lambda study: study.withdraw(3),
+    "tell": lambda study: study.tell(3, 0.9),
+    "observe": lambda study: study.observe(study.trials[0].region, 0.3),
+    "extend": lambda study: study.extend(4),
+}
+
+
+@pytest.mark.parametrize("deed", OWN_DEEDS)
+@pytest.mark.parametrize("name", ["noise", "delta", "forbidden", "cost", "travel"])
+def test_without_a_function_a_study_does_what_needs_none_and_else_changes_nothing(
+    name: str, deed: str, path: Path
+) -> None:
+    own: dict[str, Any] = {
+        "noise": own_noise,
+        "delta": lambda depth: 0.5**depth,
+        "forbidden": lambda region: False,
+        "cost": lambda region: 1.0,
+        "travel": lambda here, there: 0.1,
+    }
+    given = {**GIVEN, name: own[name]}
+    if name == "delta":
+        given["policy"] = zn.GPOO(given.pop("delta"), h_max=4)
+    study = zn.Study.create(path, LINE, **given)
+    for _ in range(3):
+        study.tell(study.ask(), 0.2)
+    study.ask()
+    lacking = zn.Study.open(path)
+    with pytest.raises(StudyFileError, match=f"{name}=..."):
+        lacking.ask()
+    before, refused = path.read_bytes(), ""
+    try:
+        OWN_DEEDS[deed](lacking)
+    except StudyFileError as error:
+        refused = str(error)
+    if refused:
+        assert f"user's own {name}" in refused
+        assert path.read_bytes() == before
+        assert lacking.events == study.events
+        assert (name, deed) not in {("travel", own) for own in OWN_DEEDS}  # that is for asking alone
+        assert deed not in ("withdraw", "extend")
+        return
+    done = zn.Study.open(path, **{name: own[name]})
+    OWN_DEEDS[deed](memory := copy.copy(study))
+    assert [len(event) for event in done.events] == [len(event) for event in memory.events]
+    assert np.array_equal(done.tree.index, memory.tree.index)
+    assert done.tree.mean == pytest.approx(memory.tree.mean, abs=1e-9)
+    assert lacking.trials == done.trials
+
+
 def close_but_for_the_next(one: zn.Study, two: zn.Study) -> None:
     np.testing.assert_allclose(one.tree.mean, two.tree.mean, rtol=0, atol=1e-10)
     np.testing.assert_allclose(one.predict([0, 1]).mean, two.predict([0, 1]).mean, rtol=0, atol=1e-10)
@@ -293,7 +348,7 @@ def test_a_file_that_was_replaced_or_put_back_is_not_written_to(path: Path) -> N
             study.ask()
         assert path.read_bytes() == before
     path.unlink()
-    with pytest.raises(StudyFileError, match="cannot be opened"):
+    with pytest.raises(StudyFileError, match="any more: it was deleted or moved"):
         study.ask()
     assert not path.exists()
 
@@ -550,6 +605,14 @@ def test_the_examples_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPa
     exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "files.md", "exec"), {})
 
 
+def test_the_page_lists_every_fact_and_where_notes_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
+    listed = dict(re.findall(r"^\| `([A-Z]\w+)` \| (.*) \|$", page, re.MULTILINE))
+    assert listed.keys() == {fact.__name__ for fact in FACTS}
+    for noted in (fact.__name__ for fact in FACTS if "note" in fact._fields):
+        assert re.search(r"\b(note|why)\b", listed[noted]), noted
+
+
 # Files of all releases.
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.db"))
@@ -578,3 +641,15 @@ def test_a_file_of_another_program_is_not_called_damaged_whatever_its_journal_mo
         other.execute("CREATE TABLE own (x)")
     with pytest.raises(StudyFileError, match=r"other\.db is not a Zonal study\. Pass a file"):
         zn.Study.open(tmp_path / "other.db")
+
+
+def test_a_handle_does_not_write_to_a_file_that_a_newer_release_went_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    study = zn.Study.create(path, [(0, 1)], budget=5, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"PRAGMA user_version = {journal.FORMAT + 1}")
+    before = path.read_bytes()
+    for call in (study.ask, study.refresh, lambda: study.observe([(0, 1)], 0.1)):
+        with pytest.raises(zn.StudyFileError, match="newer Zonal"):
+            call()
+    assert path.read_bytes() == before

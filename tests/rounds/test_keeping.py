@@ -11,6 +11,7 @@ import pytest
 
 import zonal as zn
 from processes import running, wait_for
+from shell import zonal
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -103,3 +104,21 @@ def test_a_file_that_is_no_study_is_not_joined(tmp_path: Path) -> None:
     with pytest.raises(zn.StudyFileError, match="not a Zonal study"):
         zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
     assert (tmp_path / "a.db").read_text() == "mine"
+
+
+def test_points_named_by_dates_are_opened_by_their_text(tmp_path: Path) -> None:
+    """Whoever opens the file, a shell too, need not pass the space again."""
+    dates = pd.date_range("2026-01-01", periods=8, freq="D")
+    weights = pd.Series(np.arange(1.0, 9.0), index=dates[::-1])
+    space = zn.Points(pd.DataFrame({"depth": np.arange(8.0)}, index=dates), weights=weights)
+    assert space.region(dates[2]) == space.region(str(dates[2])) == space.region([2])
+    assert space.region([2]).weight == 6.0  # by date, not by order
+    path = tmp_path / "dates.db"
+    study = zn.Study.create(path, space, budget=4, kernel=zn.RBF(1.0, 2.0), noise=0.1)
+    study.observe(space.region(dates[3]), 0.4)
+    assert zn.Study.open(path).observations == study.observations
+    zonal("observe", path, str(dates[5]), "0.2")
+    study.refresh()
+    assert study.observations[1].region == space.region([5])
+    told = zn.Points([[0.0], [1.0]], labels=[np.datetime64("2026-01-01"), (dates[0], 3)])
+    assert told.labels == ("2026-01-01", (str(dates[0]), 3))

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from benchmarks import edges
 from benchmarks import forbidden as sky
+from effort import tries
 from kinds import KINDS
 from lives import digest, value
 from zonal.rounds import binding, choosing, decisions, growing
+from zonal.rounds.opening import of_depth
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -43,15 +46,38 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
     assert binding.opening_size(study._state) == len(trials) <= 32
     by_cell = {cell_of(trial.node, 5): trial for trial in trials}
     assert len(by_cell) == len(trials)
+    shares: list[Any] = []
     for index in range(32):
-        levels = (
+        levels = [
             [study.space.cell((depth, (index << depth - 5) + k)) for k in range(1 << depth - 5)]
             for depth in range(5, 10)
-        )
+        ]
+        shares.append(np.mean([not mask(one) for one in levels[-1]]))
         largest = next(
             ([one.node for one in level if not mask(one)] for level in levels if not all(map(mask, level))), []
         )
-        assert (by_cell[index].node in largest) if largest else index not in by_cell
+        assert index not in by_cell or by_cell[index].node in largest
+    usual = np.mean([share for share in shares if share])
+    assert {index for index in range(32) if shares[index] >= usual / 2} <= by_cell.keys()
+
+
+def test_slivers_along_an_edge_get_as_many_looks_as_their_size_is_worth() -> None:
+    near = {
+        edge: sum(abs(trial.region.center[1] - edge) < edges.NEAR for trial in opening(study))
+        for edge in edges.EDGES
+        if (study := zn.Study(edges.SKY, budget=80, forbidden=[{"sin_b": (-1, edge)}]))
+    }
+    assert near == {-0.6: 2, -0.625: 2, -0.5: 0}  # of 26 and 24; both were 8 of 32
+
+
+@pytest.mark.parametrize("kind", edges.KINDS)
+def test_a_search_does_not_walk_along_the_edge_of_what_is_forbidden(kind: str) -> None:
+    number = tries(1, 12)
+    runs = [edges.search(kind, edges.EDGES[0], seed) for seed in range(number)]
+    assert 10 * sum(run.near for run in runs) <= sum(run.looks for run in runs)
+    if number > 1:
+        on_grid = [[edges.search(kind, edge, seed).hit for seed in range(number)] for edge in edges.EDGES[1:]]
+        assert sum(run.hit for run in runs) >= min(map(sum, on_grid))
 
 
 def test_with_nothing_forbidden_the_opening_is_all_cells_in_their_scattered_order() -> None:
@@ -86,7 +112,7 @@ def test_the_user_is_asked_about_few_parts_of_each_cell(base: int) -> None:
         return True
 
     study = zn.Study(zn.Box([(0, 1)] * 6, arity=base, smallest=0.001), budget=160, forbidden=never)
-    cells = study._state.of_depth(study._state.began.opening)
+    cells = of_depth(study._state, study._state.began.opening)
     assert len(asked) <= (growing.MOST_PARTS + base) * len(cells) + 2 * len(cells)
     assert len(asked) == len(set(asked)) == len(study.tree)
     assert opening(study) == []

@@ -495,3 +495,32 @@ def test_settings_can_be_read_back_and_used_again() -> None:
     assert (given.direction, given.max_looks, given.policy) == ("minimize", 2, zn.UCB(level=3))
     assert given.kernel == zn.RBF(1.0, 0.2)
     assert zn.Study.replay(given, study.events).ask() == study.ask()
+
+
+@pytest.mark.parametrize("policy", [None, zn.GPTree(h_max=8)], ids=repr)
+def test_halves_observed_before_their_region_is_split_are_columns_of_the_tree(policy: Policy | None) -> None:
+    """In a space too large to be grown whole the table grows, but nothing new is tracked."""
+    space: Any = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest=1 / 64)
+    study = zn.Study(space, budget=20, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=policy)
+    trial = study.ask()
+    for half, average in zip(space.split(trial.region), (0.4, 0.6), strict=True):
+        study.observe(half, average)
+    study.tell(trial, 0.5)
+    for _ in range(3):
+        assert len(study.tree.mean) == len(study.tree.depth)
+        study.tell(study.ask(), 0.5)
+    assert study.recommend().mean == pytest.approx(0.6, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    "space", [zn.Box({"layers": (1, 12)}, scale="integer"), zn.Box([(0, 1)] * 2)], ids=["integers", "plane"]
+)
+def test_pickles_leave_at_home_what_can_be_computed(space: zn.Box) -> None:
+    found = zn.maximize(lambda region: float(region.center[0]), space, budget=6, rng=0)
+    (before,) = found.study.past(3)
+    for own in (found, found.study, before):
+        assert len(pickle.dumps(own)) < 40_000
+    again, then = pickle.loads(pickle.dumps((found, before)))
+    assert again.region == found.region
+    np.testing.assert_array_equal(again.study.tree.mean, found.study.tree.mean)
+    assert then.recommend() == before.recommend()

@@ -187,9 +187,9 @@ def test_members_that_cannot_be_used_are_refused_by_row_key_or_column(
 
 ALPHABET = [chr(65 + j) for j in range(53)]
 SYMBOLS: dict[str, tuple[Make, object, str]] = {
-    "one symbol": (lambda: Sequences("A", 3), 1, "axis position 0 must have from 2 to 52 symbols"),
-    "53 symbols": (lambda: Sequences(ALPHABET, 3), 53, "axis position 0 must have from 2 to 52"),
-    "a symbol twice": (lambda: Sequences("ACA", 3), "A", "axis position 0 has a symbol twice"),
+    "one symbol": (lambda: Sequences("A", 3), 1, "axis position 1 must have from 2 to 52 symbols"),
+    "53 symbols": (lambda: Sequences(ALPHABET, 3), 53, "axis position 1 must have from 2 to 52"),
+    "a symbol twice": (lambda: Sequences("ACA", 3), "A", "axis position 1 has a symbol twice"),
     "a symbol that is a number": (lambda: Sequences(["A", 1], 3), 1, "a symbol that is not text"),
     "an empty symbol": (lambda: Sequences(["A", ""], 3), "", "a symbol that is not text"),
     "an alphabet that is none": (lambda: Sequences(4, 3), 4, "alphabet must be text or a list"),
@@ -209,9 +209,9 @@ SYMBOLS: dict[str, tuple[Make, object, str]] = {
     "a negative frequency": (
         lambda: Sequences("AC", 2, frequencies=[[1, 1], [1, -1]]),
         -1.0,
-        "frequency of C on axis position 1",
+        "frequency of C on axis position 2",
     ),
-    "a frequency of 0": (lambda: Sequences("AC", 2, frequencies=[0, 1]), 0.0, "frequency of A on axis position 0"),
+    "a frequency of 0": (lambda: Sequences("AC", 2, frequencies=[0, 1]), 0.0, "frequency of A on axis position 1"),
     "a frequency that is nan": (lambda: Sequences("AC", 2, frequencies=[1, NAN]), NAN, "frequency of C"),
     "a smallest of 0": (lambda: Sequences("AC", 2, smallest=0), 0, "smallest must be at least 1"),
     "a smallest beyond all": (
@@ -279,14 +279,14 @@ REGIONS: dict[str, tuple[Any, Any, object, str]] = {
         DNA,
         "ACXT",
         "X",
-        "'ACXT' has a symbol outside the alphabet at position 2",
+        "'ACXT' has a symbol outside the alphabet at position 3",
     ),
-    "small letters of an alphabet that has both": (zn.Sequences("aBC", 2), "ab", "b", "at position 1"),
+    "small letters of an alphabet that has both": (zn.Sequences("aBC", 2), "ab", "b", "at position 2"),
     "a bracket that is not closed": (zn.Sequences("XY", 2), "X[XY", "X[XY", "a bracket is not closed"),
-    "an empty bracket": (zn.Sequences("XY", 2), "X[]", [], "needs a symbol on axis position 1"),
-    "a list with a wrong symbol": (DNA, ["A", "C", "N", "T"], "N", "axis position 2 has no such symbol"),
-    "a list with an empty set": (DNA, ["A", "C", [], "T"], [], "needs a symbol on axis position 2"),
-    "a word outside of the alphabet": (WORDS, "Ala Trp", "Trp", "at position 1"),
+    "an empty bracket": (zn.Sequences("XY", 2), "X[]", [], "needs a symbol on axis position 2"),
+    "a list with a wrong symbol": (DNA, ["A", "C", "N", "T"], "N", "axis position 3 has no such symbol"),
+    "a list with an empty set": (DNA, ["A", "C", [], "T"], [], "needs a symbol on axis position 3"),
+    "a word outside of the alphabet": (WORDS, "Ala Trp", "Trp", "at position 2"),
     "an unknown axis": (MIXED, {"dye": "red", "pH": (0, 1)}, "pH", "names an axis that is not there"),
     "an unknown symbol": (MIXED, {"dye": "blue"}, "blue", "axis dye has no such symbol"),
     "no symbol": (MIXED, {"dye": []}, [], "needs a symbol on axis dye"),
@@ -375,7 +375,7 @@ def study_of(space: Any, **changes: Any) -> zn.Study:
 
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(1), zn.Average(4)], ids=repr)
 def test_a_pool_has_no_centre_and_no_grid(feedback: Any) -> None:
-    with refused(feedback, r"a set of symbols \(position 0\) has no centre and no grid"):
+    with refused(feedback, r"a set of symbols \(position 1\) has no centre and no grid"):
         study_of(DNA, kernel=zn.Categorical(1, 0.5), feedback=feedback)
     with refused(feedback, r"a set of symbols \(a\) has no centre"):
         study_of(KINDS["product of symbols"].space, feedback=feedback)
@@ -547,7 +547,13 @@ TABLES: dict[str, tuple[Any, Any, Any, object, str]] = {
     "too long a table": (zn.Sequences("ACGT", 30), [1.0], None, 30, r"all 4\^30 sequences is too long"),
     "too few points": (POINTS, [1.0, 2.0], None, (2,), r"values must have shape \(3\)"),
     "nan among points": (POINTS, [1.0, NAN, 2.0], None, NAN, r"entry \(1,\) is not"),
-    "text among points": (POINTS, ["high", "low", "low"], None, "list", "values must be real numbers"),
+    "text among points": (
+        POINTS,
+        ["high", "low", "low"],
+        None,
+        ["high", "low", "low"],
+        "values must be real numbers",
+    ),
     "points by name": (POINTS, {"a": 1.0}, None, POINTS, "values by name need members with labels"),
     "a leaf is missing": (AREAS, {"x": 1.0, "b": 2.0}, None, "y", "values must name every leaf"),
     "a weight of 0": (POINTS, [1.0, 2.0, 3.0], [1, 0, 1], 0.0, "the weight of row 1"),
@@ -589,6 +595,7 @@ def test_landscapes_refuse_directions_depths_and_regions_that_are_not_there() ->
 # Numbers of nodes.
 
 
+@pytest.mark.filterwarnings("ignore:there are 20:UserWarning")
 def test_more_nodes_than_64_bits_can_number_are_refused() -> None:
     long = zn.Sequences(AMINO, 30)
     for policy in (zn.GPOO(h_max=29), zn.StoOO(zn.GeometricDelta(1, 0.5), h_max=29), zn.GPTree(h_max=29)):

@@ -46,6 +46,7 @@ def test_weights_and_features_by_name_find_their_leaf_whatever_the_order_of_rows
     assert [float(areas.region(name).center[0]) for name in ("a > 1", "b", "a > 3")] == [10.0, 20.0, 30.0]
 
 
+@pytest.mark.filterwarnings("ignore:there are 20:UserWarning")
 def test_refining_without_measuring_comes_to_an_end() -> None:
     proteins = zn.Sequences("ACDEFGHIKLMNPQRSTVWY", 30)
     study = zn.Study(proteins, budget=5, kernel=zn.Categorical(1, 0.5), noise=0.1, policy=zn.GPTree())
@@ -120,7 +121,7 @@ def test_values_by_name_must_fit_the_leaves() -> None:
     with pytest.raises(zn.InvalidInput, match="different names; got 'x'"):
         from_table(zn.Hierarchy({"a": ["x"], "b": ["x"]}), {"x": 1.0})
     with pytest.raises(zn.InvalidInput, match="values of leaf 'x' must be finite numbers; got 'hm'"):
-        from_table(areas, {"x": "hm", "y": 2.0})  # type: ignore[dict-item]
+        from_table(areas, {"x": "hm", "y": 2.0})
 
 
 def test_names_may_hold_what_joins_them() -> None:

@@ -11,6 +11,8 @@ from numbered import in_frame
 from zonal.averages.kernels import Straight
 from zonal.beliefs.frames import frame_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:there are 4:UserWarning")  # that this is seldom any use
+
 LENGTH = 30
 RHO = [0.1 + 0.8 * j / LENGTH for j in range(LENGTH)]
 SPACE = zn.Sequences("ACGT", LENGTH)

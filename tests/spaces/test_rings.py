@@ -225,7 +225,8 @@ def test_moving_all_observations_around_a_ring_moves_the_posterior_with_them(
     turn: float, family: str, view: Feedback
 ) -> None:
     kernel = Rational(1.0, 60.0) if family == "slow" else FAMILIES[family][0](60.0)
-    still, moved = (told(SKY, kernel, by, view) for by in (0.0, turn))
+    sky = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, periodic=["l"])  # in one unit, as one width of a beam needs
+    still, moved = (told(sky, kernel, by, view) for by in (0.0, turn))
     arcs = [(-180.0, -170.0), (170.0, 190.0), (-20.0, 100.0), (50.0, 50.0), (10.0, 11.0)]
     a = still.predict([{"l": arc} for arc in arcs])
     b = moved.predict([{"l": (low + turn, high + turn)} for low, high in arcs])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zonal.tables import read_table
-from zonal.tables.files import csv_text, escaped, unescaped
+from zonal.tables.files import escaped, unescaped
 from zonal.tables.listings import Listing
+from zonal.tables.sheet_files import csv_text
 
 BEGINNINGS = ["=", "+", "-", "@", "\t", "\r", "\n", "'", "''", "'=", "＝", ""]
 writable = st.text(st.characters(exclude_categories=["Cs"]))

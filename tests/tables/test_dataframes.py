@@ -247,3 +247,34 @@ def test_what_is_no_frame_is_left_alone() -> None:
     for thing in ([1, 2], {"a": [1]}, np.eye(2), "text", 3, pd.DataFrame):
         assert as_frame(thing) is None
         assert as_series(thing) is None
+
+
+def test_the_geometry_of_a_table_of_areas_is_no_level() -> None:
+    corners = [[(0, 0), (2, 0), (2, 2)], [(2, 0), (4, 0), (4, 2)], [(0, 2), (2, 2), (2, 4)]]
+    table = {"state": ["N", "S", "N"], "town": ["a", "b", "c"], "persons": [1.0, 2.0, 5.0]}
+    areas = gpd.GeoDataFrame(table, geometry=[Polygon(own) for own in corners], crs="EPSG:4326")
+    space = zn.Hierarchy.from_table(areas, weights="persons")
+    assert [space.cell((1, j)).name for j in range(space.count(1))] == ["N", "S"]
+    assert space.level_names == ("state", "town")
+    assert space.region("N > c").weight == 5
+    assert space.names == ("lon", "lat")
+    assert space.region("S > b").center == pytest.approx([10 / 3, 2 / 3])
+    assert space.shapes.tolist() == areas.geometry.tolist()
+    given = zn.Hierarchy.from_table(areas[["state", "town", "geometry"]], features=[[1.0], [2.0], [3.0]])
+    assert given.names == ("x",)
+    assert given.shapes is not None
+    shuffled = areas.set_index(pd.Index([7, 8, 9])).iloc[[2, 0, 1]]
+    assert zn.Hierarchy.from_table(shuffled, weights="persons").region("S").weight == 2
+    plt = pytest.importorskip("matplotlib.pyplot")
+    zn.Study(space, budget=3, kernel=zn.RBF(1.0, 1.0), noise=0.1).plot()
+    plt.close("all")
+
+
+def test_weights_may_be_a_column_of_the_table() -> None:
+    table: Any = {"state": ["N", "S"], "town": ["a", "b"], "persons": [1.0, 3.0]}
+    for form in (table, pd.DataFrame(table), pl.DataFrame(table)):
+        areas = zn.Hierarchy.from_table(form, weights="persons")
+        assert areas.level_names == ("state", "town")
+        assert areas.region("S").weight == 3
+    with pytest.raises(zn.InvalidInput, match=r"no such column of weights; got 'person'. Did you mean 'persons'"):
+        zn.Hierarchy.from_table(table, weights="person")

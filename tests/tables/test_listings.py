@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import zonal as zn
+from zonal.tables import read_table
 from zonal.tables.listings import MOST_ROWS, WIDEST, Chance, Listing, Span, card
 
 TABLE = Listing(
@@ -167,3 +168,16 @@ def test_no_probability_reads_as_certainty() -> None:
         "< 1 %", "< 1 %", "50 %", "99 %", "> 99 %", "> 99 %", "",
     ]  # fmt: skip
     assert [type(p) for p in table.to_dict()["p"]] == [float] * 7
+
+
+def test_a_table_goes_to_excel_and_comes_back(tmp_path: Path) -> None:
+    depths = [Span(0, 12.5), Span(12.5, 30)]
+    table = Listing("", {"well": ["=A1", "B7"], "depth [m]": depths, "yield": [1 / 3, None]})
+    table.to_excel(tmp_path / "a.xlsx")
+    again = read_table(tmp_path / "a.xlsx")
+    assert again.columns["well"] == ("'=A1", "B7")  # never a formula
+    assert again.numbers("depth high [m]").tolist() == [12.5, 30]
+    assert again.columns["yield"] == (repr(1 / 3), "")
+    with pytest.raises(zn.InvalidInput, match=r"an Excel file ends in .xlsx; got '.*a.csv'"):
+        table.to_excel(tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()

@@ -236,10 +236,18 @@ def test_a_broken_parquet_file_is_refused(tmp_path: Path) -> None:
     assert "the file is not readable Parquet" in complaint(whole)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_another_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
-    path = written(tmp_path, "well,depth\nBühl,1\n".encode(encoding))
-    assert "the file is not UTF-8 text" in complaint(path)
+def test_encodings_of_excel_are_read_and_a_guess_is_said(tmp_path: Path) -> None:
+    text = "well\tdepth [µm]\nBühl – €\t1,5\n"
+    assert read_table(written(tmp_path, text.encode("utf-16"))).texts("well") == ["Bühl – €"]
+    path = written(tmp_path, text.encode("cp1252"))
+    with pytest.warns(UserWarning, match=r"wells.csv is not UTF-8 and was read as Windows-1252. Check"):
+        table = read_table(path)
+    assert (table.texts("well"), table.numbers("depth [µm]").tolist()) == (["Bühl – €"], [1.5])
+
+
+@pytest.mark.parametrize("content", [b"a,b\n\x81,1\n", b"\xff\x00\xfe,1\n", b"\xff\xfe\x00"])
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    assert "the file is not UTF-8 text" in complaint(written(tmp_path, content))
 
 
 def test_columns_must_have_different_names(tmp_path: Path) -> None:
@@ -271,11 +279,31 @@ def test_an_open_quotation_mark_is_named_by_its_line(tmp_path: Path) -> None:
 
 def test_a_missing_column_is_named_with_the_closest_and_the_others(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, WELLS))
-    expected = "wells.csv has no such column; got 'dpeth'. Did you mean 'depth'? It has 'well', 'depth', 'zone'."
+    expected = "wells.csv needs a column 'dpeth'. Did you mean 'depth'? It has 'well', 'depth', 'zone'."
     assert complaint_about_numbers(table, "dpeth") == expected
     assert complaint_about_texts(table, "dpeth") == expected
     message = complaint_about_texts(table, "qqq")
-    assert message == "wells.csv has no such column; got 'qqq'. It has 'well', 'depth', 'zone'."
+    assert message == "wells.csv needs a column 'qqq'. It has 'well', 'depth', 'zone'."
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_row_in_one_cell_is_said_to_be_one(tmp_path: Path, mark: str) -> None:
+    path = in_excel(tmp_path, [[f"trial{mark}value"], [f"0{mark}1"]])
+    said = complaint_about_numbers(read_table(path), "value")
+    assert said.startswith(f"the whole row is in one cell in wells.xlsx; got {f'trial{mark}value'!r}. Split it")
+
+
+def test_a_title_above_the_header_is_named(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["Plate 3, Monday", None, None], ["trial", "value", "note"], [0, 1.5, None]]
+    said = complaint(in_excel(tmp_path, rows))
+    expected = "begins with a title, not with the names of its columns; got 'Plate 3, Monday'. Delete what"
+    assert said.startswith(f"wells.xlsx {expected}")
+    title, expected = "Plate 3", expected.replace(", Monday", "")
+    said = complaint(written(tmp_path, f"{title}\ntrial;value\n0;1,5\n"))
+    assert said.startswith(f"wells.csv {expected}")
+    said = complaint_about_numbers(read_table(written(tmp_path, f"{title}\ntrial;value\n0;1.5\n")), "trial")
+    assert said.startswith(f"wells.csv {expected}")
+    assert "several columns of wells.csv have no name; got [2, 3]" in complaint(written(tmp_path, "a,,\n1,2,3\n"))
 
 
 def test_of_very_many_columns_the_first_are_listed(tmp_path: Path) -> None:
@@ -380,26 +408,64 @@ def test_decimal_commas_are_recognised_for_the_whole_sheet(
     if values is not None:
         assert table.numbers("x").tolist() == values
     else:
-        assert "has a decimal point, unlike others in its column; got '.5'. Write ,5." in complaint_about_numbers(
-            table, "x"
-        )
+        said = complaint_about_numbers(table, "x")
+        assert "has a decimal point, unlike others in its column; got '.5'. Write ,5, with a comma." in said
 
 
 @pytest.mark.parametrize(
     ("text", "row", "says"),
     [
-        ("x;y\n1,5;a\n2.5;b\n", 2, "has a decimal point, unlike others in its column; got '2.5'. Write 2,5."),
-        ('x,y\n1.5,a\n"2,5",b\n', 2, "has a decimal comma, unlike others in its column; got '2,5'. Write 2.5."),
+        ("x;y\n1,5;a\n2.5;b\n", 2, "unlike others in its column; got '2.5'. Write 2,5, with a comma."),
+        ('x,y\n1.5,a\n"2,5",b\n', 2, "unlike others in its column; got '2,5'. Write 2.5, with a point."),
+        ("x;y\n1.5;a\n2.5;b\n3,5;c\n", 3, "has a decimal comma, unlike others in its column; got '3,5'."),
+        ('x,y\n"1,5",a\n"2,5",b\n3.5,c\n', 3, "has a decimal point, unlike others in its column; got '3.5'."),
         ("x;y\n1.234,5;a\n", 1, "has several points or commas; got '1.234,5'."),
         ("x;y\n1.234.567;0,5\n", 1, "has several points or commas"),
-        ("x;y\n1.234;0,5\n", 1, "may be a decimal mark, or stand between thousands; got '1.234'. Write 1234 or"),
-        ('x,y\n7,a\n"1,234",b\n', 2, "stand between thousands; got '1,234'. Write 1234 or 1,2340."),
     ],
 )
 def test_a_number_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, row: int, says: str) -> None:
     said = complaint_about_numbers(read_table(written(tmp_path, text)), "x")
     assert f"column 'x' of row {row} (wells.csv, line {row + 1})" in said
     assert says in said
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "name", "cell"),
+    [
+        ("x;y\n1.234;0,5\n", ".", "point", "1.234"),
+        ('x,y\n7,a\n"1,234",b\n' + '"2,345",c\n' * 2000, ",", "comma", "1,234"),
+    ],
+)
+def test_a_mark_that_may_be_decimal_or_not_is_asked_about_once(
+    tmp_path: Path, text: str, mark: str, name: str, cell: str
+) -> None:
+    path = written(tmp_path, text)
+    assert complaint_about_numbers(read_table(path), "x") == (
+        f"the {name} in column 'x' of wells.csv may be a decimal mark, or separate thousands; got '{cell}'. "
+        f'Pass decimal="{mark}" if {cell} means 1.234. If it means 1234, take the {name}s out.'
+    )
+    assert 1.234 in read_table(path, decimal=mark).numbers("x")
+
+
+def test_the_decimal_mark_can_be_said(tmp_path: Path) -> None:
+    path = written(tmp_path, "x;y\n1,5;a\n2.5;b\n")
+    said = complaint_about_numbers(read_table(path, ","), "x")
+    assert "row 2 (wells.csv, line 3) has a decimal point, but the decimal mark was said to be ','; got" in said
+    assert "row 1" in complaint_about_numbers(read_table(path, "."), "x")
+    with pytest.raises(InvalidInput, match=r"decimal must be '.' or ','; got 'comma'"):
+        read_table(path, "comma")
+
+
+def test_the_decimal_mark_that_was_said_is_that_of_texts_not_of_numbers(tmp_path: Path) -> None:
+    """In Excel a column may be text, with commas, beside columns of real numbers."""
+    path = in_excel(tmp_path, [["age", "lon", "n"], ["37,777", 150.125, 3.0], ["41,250", 1.5, 7.0]])
+    assert "may be a decimal mark" in complaint_about_numbers(read_table(path), "age")
+    table = read_table(path, decimal=",")
+    assert [table.numbers(name).tolist() for name in table.columns] == [[37.777, 41.25], [150.125, 1.5], [3, 7]]
+    path = in_excel(tmp_path, [["age", "lon"], ["37,5", 1.125]])
+    assert read_table(path).numbers("lon").tolist() == [1.125]  # no question
+    table = read_table(in_parquet(tmp_path, {"age": ["37,777"], "lon": [1.125]}), decimal=",")
+    assert [table.numbers(name).tolist() for name in table.columns] == [[37.777], [1.125]]
 
 
 def test_a_column_is_found_by_its_name_in_any_case_and_with_spaces(tmp_path: Path) -> None:
@@ -421,6 +487,7 @@ def test_blank_rows_and_blank_columns_at_the_edge_of_a_sheet_are_left_out(tmp_pa
     assert list(table.columns) == ["well", "depth"]
     assert (table.numbers("depth").tolist(), table.lines) == ([1, 2], [2, 5])
     assert read_table(written(tmp_path, ",x\n0,1\n")).numbers("").tolist() == [0]  # as pandas writes its index
+    assert read_table(written(tmp_path, ",x\na,1\nb,2\n")).texts("") == ["a", "b"]
 
 
 def in_excel(folder: Path, rows: list[list[Any]]) -> Path:

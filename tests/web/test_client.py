@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 import zonal as zn
 from processes import running
 from shell import ENVIRONMENT
+from test_quantities import LikeAstropy, LikePint
 from web.served import Server, line, serving
+from zonal.rounds.events import Allowed
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -70,6 +72,14 @@ def test_a_remote_study_walks_as_a_local_one(server: Server, kind: str) -> None:
     there.give_up(trial)
     assert there.allow(trial.region) == 1
     there.withdraw(there.ask())
+    part, *_, rest = SPACES[kind].split(SPACES[kind].cell((0, 0)))
+    limited = there.ask(within=[part, rest], avoid=rest)
+    assert part.holds(limited.region)
+    assert there.under_way[0].avoid == (rest,)
+    assert there.forbid(part, note="a wall", by="Anna") == [limited]
+    assert there.forbidden == (part,)
+    there.withdraw(limited)
+    assert there.allow(part) == 1
     there.extend(2)
     assert (there.budget, there.told) == (10, 4)
     assert isinstance(there.refit(), bool)
@@ -144,6 +154,44 @@ def test_errors_are_those_of_the_library(server: Server) -> None:
     for wrong in ("sky.db", f"{server.address}/errors", "ftp://x/studies/y", 3):
         with pytest.raises(zn.InvalidInput, match="address of a study"):
             zn.connect(wrong)  # type: ignore[arg-type]
+
+
+def test_quantities_and_numbers_of_trials_are_taken_as_by_a_local_study(server: Server) -> None:
+    space = zn.Box({"l": (-180, 180)}, units={"l": "deg"})
+    study = zn.Study.create(server.folder / "units.db", space, budget=8, noise=0.1, value_unit="K")
+    seen = study.observe([(0, 10)], 2.0, sem=0.1, feedback=zn.Slope("l"))
+    there: Any = zn.connect(server.url("units"))
+    trial = there.ask()
+    there.tell(trial, LikeAstropy(2000.0, "mK"), sem=LikePint(100.0, "mK"), slopes={"l": (np.float32(2), 0.5)})
+    assert [there.trials[0].value, there.trials[0].sem] == pytest.approx([2, 0.1])
+    assert there.observations[1].value == 2
+    there.correct(trial, LikePint(3.0, "K"))
+    assert there.trials[0].value == 3
+    assert there.observe([(0, 10)], LikeAstropy(500.0, "mK")).value == pytest.approx(0.5)
+    with pytest.raises(zn.InvalidInput, match="a measured value must be in 'K'"):
+        there.observe([(0, 10)], LikeAstropy(5.0, "deg"))
+    per = "slope along l must come without a unit, as a number of K per deg"
+    slope = LikeAstropy(2.0, "K")
+    attempts: list[Callable[[], Any]] = [
+        lambda: there.observe([(0, 10)], slope, sem=0.1, feedback=zn.Slope("l")),
+        lambda: there.correct(there.observations[0], slope),
+        lambda: there.tell(there.ask(), 1.0, slopes={"l": (slope, 0.1)}),
+    ]
+    for refused in attempts:
+        with pytest.raises(zn.InvalidInput, match=per):
+            refused()
+    (left,) = there.pending
+    for word in (there.give_up, there.withdraw):  # an observation's number is not that of a trial
+        with pytest.raises(zn.InvalidInput, match="a trial must be a whole number"):
+            word(there.observations[seen.number])
+    there.give_up(left, retry=False)
+    there.forgive([left.number])
+    assert there.events[-1] == (Allowed((left.number,)),)
+    for wrong in ("01", 3):
+        with pytest.raises(zn.InvalidInput, match="trials must be a list"):
+            there.forgive(wrong)
+    with pytest.raises(zn.InvalidInput, match="a trial must be a whole number"):
+        there.forgive([there.observations[0]])
 
 
 def test_a_client_goes_on_when_the_server_comes_back(server: Server) -> None:

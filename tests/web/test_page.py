@@ -250,9 +250,30 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     assert [own.value for own in study.trials[2:6]] == [0.4, 0.7, 0.7, 0.7]
 
 
+def test_notes_of_failures_and_of_sheets_from_windows_are_kept(tab: Tab, server: Server) -> None:
+    study = line(server.folder, "noted", told=2, value_unit="a.u.", rng=1)
+    study.ask(2, by="bench")
+    page = tab.go("/studies/noted")
+    page.locator("#field-note").fill("the lamp broke")
+    page.get_by_role("button", name="It failed").click()
+    tab.shows("trials", "the lamp broke")
+    tab.shows("answer", "a.u.")
+    assert "a.u.." not in tab.text("answer")
+    page.get_by_role("button", name="Tell a filled-in sheet").click()
+    sheet = "trial;value;note\n2;0,5;\n3;0,7;größer\n"
+    page.get_by_label("the sheet").set_input_files(
+        {"name": "filled.csv", "mimeType": "text/csv", "buffer": sheet.encode("cp1252")}
+    )
+    page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
+    tab.shows("taken", "1 told, 1 left out. Row 1 was left out: trial 2 was given up (the lamp broke) after")
+    study.refresh()
+    assert [own.note for own in study.trials[2:]] == ["the lamp broke", "größer"]
+
+
 def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     given: dict[str, Any] = {"times": [1, 2, 4], "overhead": 3.0, "cost_unit": "s", "kernel": zn.RBF(1.0, 0.2)}
-    study = zn.Study.create(server.folder / "time.db", zn.Box({"x": (0, 1)}), budget=1160.5, noise=0.1, **given)
+    given["noise"] = zn.PerWeight(0.1)
+    study = zn.Study.create(server.folder / "time.db", zn.Box({"x": (0, 1)}), budget=1160.5, **given)
     page = tab.go("/studies/time")
     tab.shows("progress", "0\u202fs of 1160.5\u202fs spent")
     page.locator("#ask").click()
@@ -271,6 +292,9 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     tab.shows("progress", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
     study.refresh()
     assert study.spent == 5.5
+    tab.shows("model", "0.1 / √weight of the region")
+    study.tell(study.ask(), 0.3, time=2.123456789)
+    tab.shows("trials", "5.1235")
     study.observe([(0.2, 0.4)], 1 / 3, 0.1, feedback=zn.Slope("x"))
     study.observe([(0.5, 0.6)], 0.3, 0.1, minus=[(0.7, 0.8)])
     tab.shows("observed", ": slope along x")
@@ -278,7 +302,7 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     tab.shows("observed", " less x 0.7..0.8")
     tab.shows("trials", "time [s]")
     tab.go("/")
-    tab.shows("list", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
+    tab.shows("list", "10.623\u202fs of 1160.5\u202fs spent, 2 told")
 
 
 def test_what_lies_above_a_threshold_is_drawn_with_what_is_still_unsure(tab: Tab, server: Server) -> None:
@@ -348,10 +372,50 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
     page.get_by_role("button", name="Add it").click()
     tab.shows("dialog-refused", "must be a number")
     page.get_by_role("dialog").get_by_label("value").fill("0.3")
+    page.get_by_role("dialog").get_by_label("note").fill("of last year")
     page.get_by_role("button", name="Add it").click()
-    tab.shows("observed", "observed")
+    tab.shows("observed", "of last year")
     page.get_by_role("button", name="retract observation 0").click()
     tab.shows("observed", "retracted")
+
+
+def test_what_is_possible_now_and_what_is_forbidden_is_said_on_the_page(tab: Tab, server: Server) -> None:
+    study = line(server.folder, "limited", told=3)
+    page = tab.go("/studies/limited")
+    page.get_by_text("Only what is possible now").click()
+    page.get_by_label("only within").fill("x=0.5..0.75; x=0.75..1")
+    page.locator("#ask-avoid").fill("x=2..3")
+    tab.forgiven = 1
+    page.get_by_role("button", name="Ask what to measure next").click()
+    tab.shows("question", "must lie within axis x")  # refused, and still there to be put right
+    page.locator("#ask-avoid").fill("x=0.5..0.6")
+    keep(tab, "possible-now")
+    tab.checked()
+    page.get_by_role("button", name="Ask what to measure next").click()
+    page.locator("#field-value").wait_for()
+    study.refresh()
+    (asked,) = study.under_way
+    assert [region.name for region in asked.within] == ["x 0.5..0.75", "x 0.75..1"]
+    assert study.pending[0].region.bounds[0, 0] >= 0.6
+    page.get_by_role("button", name="Give it back").click()
+    assert page.locator("#ask-within").input_value() == "x=0.5..0.75; x=0.75..1"
+
+    page.get_by_role("button", name="Forbid a region").click()
+    page.get_by_role("dialog").get_by_label("region").fill("x=0.1..0.3")
+    page.get_by_role("dialog").get_by_label("why").fill("a wall")
+    tab.checked()
+    page.get_by_role("button", name="Forbid it").click()
+    tab.shows("forbidden", "a wall")
+    tab.settle()
+    tab.shows("legend", "forbidden")
+    keep(tab, "forbidden-later")
+    tab.checked()
+    study.refresh()
+    assert [region.name for region in study.forbidden] == ["x 0.1..0.3"]
+    page.get_by_role("button", name="allow x 0.1..0.3 again").click()
+    page.locator("#forbidden table").wait_for(state="detached")
+    study.refresh()
+    assert study.forbidden == ()
 
 
 def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:

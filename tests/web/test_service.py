@@ -23,7 +23,9 @@ from processes import wait_for
 from web.served import Server, line, serving
 from zonal.study import Study
 from zonal.web import words
+from zonal.web.folder import Folder
 from zonal.web.service import Service
+from zonal.web.words import Unknown
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
 AT = "/api/studies/line"
@@ -155,6 +157,14 @@ def test_what_is_believed_is_what_the_library_believes(server: Server, study: zn
     assert [own["region"]["name"] for own in above["regions"]] == [
         own.region.name for own in study.above(0.1, 0.5)
     ]
+    joined = server.get(f"{AT}/above?threshold=0.1&sigma=0.5&patches=true").json["patches"]
+    assert [own["extent"] for own in joined] == [
+        own.extent.tolist() for own in study.above(0.1, sigma=0.5).patches()
+    ]
+    assert server.get(f"{AT}/above?threshold=0.1&within=2").status == 422
+    every = server.post(f"{AT}/predict").json
+    assert every["mean"] == pytest.approx(study.predict().mean, rel=1e-9)
+    assert every["regions"][-1]["name"] == study.predict().regions[-1].name
     assert server.get(f"{AT}/outlook?n=3").json["rise"] == pytest.approx(study.outlook(3).rise)
     nodes = server.get(f"{AT}/nodes").json
     assert nodes["mean"] == pytest.approx(study.tree.mean, rel=1e-9)
@@ -183,6 +193,10 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/ask", {"n": 101}, 422, "from 1 to 100", "n"),
         ("/ask", {"m": 1}, 422, "no such field", "m"),
         ("/ask", [1], 422, "must be an object", None),
+        ("/ask", {"within": "x=0..0.5"}, 422, "a list of 1000 at most", "within"),
+        ("/ask", {"avoid": ["x=0..1"]}, 409, "nothing outside of x 0..1 may be asked for", None),
+        ("/forbid", {"region": "x=0..1"}, 422, "forbid the whole space", None),
+        ("/forbid", {}, 422, "region is missing", "region"),
         ("/trials/0/tell", {}, 422, "value is missing", "value"),
         ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
         ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
@@ -332,7 +346,22 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "table", "top", "events", "times", "history", "edited", "observations", "barred", "trials",  # in exports
         "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
         "model", "models", "prior_mean", "doubt", "bands", "stands_out", "found",  # in the head
-        "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent",
+        "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.word for route in words.ROUTES} == elsewhere
+
+
+def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
+    zn.Study.create(tmp_path / "plain", [(0, 1)], budget=3, noise=0.1)
+    zn.Study.create(tmp_path / "usual.db", [(0, 1)], budget=3, noise=0.1)
+    (tmp_path / "README").write_text("SQLite format 3, but no study")
+    folder = Folder(tmp_path)
+    assert folder.names() == ["plain", "usual"]
+    assert folder.entry("plain").record().budget == 3
+    with pytest.raises(zn.InvalidInput, match="there is a study of this name"):
+        folder.new("plain")
+    for name in ("README", "usual.db"):
+        with pytest.raises(Unknown):
+            folder.entry(name)
+    folder.end()

@@ -24,6 +24,7 @@ from zonal.averages.layout import Alike, Intervals, ProductLayout, Repeated
 from zonal.averages.measures import Measure, means
 from zonal.averages.motifs import Motif, Pieces
 from zonal.averages.profiles import Profile
+from zonal.averages.quick import quick
 from zonal.averages.sums import OwnSums, Pairs, Sums
 
 TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
@@ -63,7 +64,7 @@ class Distances:
         mean = self._values.take(case)
         if not mean.size or mean.item(mean.argmax()) < np.inf:  # false for NaN
             return mean
-        all_shared = self._compute(case[mean != mean])  # NaN
+        all_shared = self._obtain(case[mean != mean])  # NaN
         mean = self._values.take(case)
         if not all_shared:
             self._compute_alone(mean, alike)
@@ -76,15 +77,33 @@ class Distances:
         for start in range(0, len(case), step):
             own = slice(start, start + step)
             where = case[own], some[:, own], others if case.ndim > 1 else others[:, own]
-            at, geometry, views = self._intervals.alone(where)
-            mean[own].reshape(-1)[at] = means(self._measures, views, self._profile, geometry, self._scale)
+            at, geometry, views, off_grid = self._intervals.alone(where)
+            for profile, one in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
+                if one.any():
+                    found = means(self._measures, views[:, one], profile, geometry[:, one], self._scale)
+                    mean[own].reshape(-1)[at[one]] = found
 
     def _grow(self) -> None:
         """Make room for all cases of the layout."""
         more = max(self._intervals.cases - self._values.size, self._values.size)
         self._values = np.concatenate((self._values, np.full(more, np.nan)))
 
-    def _compute(self, cases: NDArray[np.intp]) -> bool:
+    def _obtain(self, cases: NDArray[np.intp]) -> bool:
+        """Compute or copy the averages of some cases; return whether all of them are cases of the list."""
+        alike = self._intervals.first(cases)
+        if alike is None:
+            return self._compute(cases, self._profile)
+        off_grid = alike == alike  # no NaN
+        first = np.where(off_grid, alike, cases).astype(np.intp)
+        known = self._values.take(first)
+        on_grid, missing = first[~off_grid], first[off_grid & (known != known)]
+        if missing.size:
+            self._compute(missing, quick(self._profile))
+        all_shared = self._compute(on_grid, self._profile) if on_grid.size else True
+        self._values[cases] = self._values.take(first)
+        return all_shared
+
+    def _compute(self, cases: NDArray[np.intp], profile: Profile) -> bool:
         """Compute the averages of some cases; return whether all of them are cases of the list."""
         if cases.size > FEW:  # many of them more than once
             wanted = np.zeros(self._values.size, dtype=bool)
@@ -98,20 +117,20 @@ class Distances:
         if self not in self._kin:
             self._kin.append(self)
         if len(self._measures) == 1:
-            self._fill(self._measures[0], cases, geometry)
+            self._fill(self._measures[0], profile, cases, geometry)
             return all_shared
         for number, measure in enumerate(self._measures):
             own = view == number
-            self._fill(measure, cases[own], geometry[:, own])
+            self._fill(measure, profile, cases[own], geometry[:, own])
         return all_shared
 
-    def _fill(self, measure: Measure, cases: NDArray[np.intp], geometry: Floats) -> None:
+    def _fill(self, measure: Measure, profile: Profile, cases: NDArray[np.intp], geometry: Floats) -> None:
         """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
         if len(self._kin) == 1 or cases.size > FEW:
-            self._values[cases] = measure.mean(self._profile, geometry, self._scale)
+            self._values[cases] = measure.mean(profile, geometry, self._scale)
             return
         scales = np.array([own._scale for own in self._kin]).repeat(cases.size)
-        every = measure.mean(self._profile, np.tile(geometry, len(self._kin)), scales)
+        every = measure.mean(profile, np.tile(geometry, len(self._kin)), scales)
         for own, values in zip(self._kin, every.reshape(len(self._kin), cases.size), strict=True):
             if own._values.size < self._intervals.cases:
                 own._grow()

@@ -1,8 +1,8 @@
-"""Kernels that are functions the user wrote: for finite sets of points, tested before use."""
+"""Kernels that the user wrote, tested before use: functions of finite sets of points, and profiles along axes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Kernel, Term
+from zonal.averages.kernels import Along, Kernel, Term
+from zonal.averages.motifs import Motif
+from zonal.averages.profiles import Closed
 from zonal.errors import InvalidInput, need
 
 NEEDED = "variance", "along", "variation", "on_points"  # of every term of a kernel
+TRIED_PLACES = 48  # along an axis, at which a profile is tested
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,43 @@ def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
     if not isinstance(kernel, Kernel) or isinstance(kernel, Custom):
         return isinstance(kernel, Kernel)
     return bool(kernel.terms) and all(hasattr(term, name) for term in kernel.terms for name in NEEDED)
+
+
+def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
+    """Test the profiles of a kernel along axes of some lengths; raise if one is not a correlation function."""
+    if isinstance(kernel, Custom):  # tested on its own points
+        return
+    for term in kernel.terms:
+        if isinstance(term, Motif):
+            continue
+        try:
+            factors = term.along([axis.symbolic for axis in axes])
+        except InvalidInput:  # whether a kernel fits the space is judged with the belief, which knows why not
+            continue
+        for axis, side, own in zip(axes, sides.tolist(), factors, strict=True):
+            if isinstance(own, Along) and not isinstance(own.profile, Closed):  # those of Zonal itself are closed
+                wrapped: Any = axis.factor(own)
+                _check_profile(wrapped, side, type(term).__name__)
+
+
+def _check_profile(factor: Along, side: float, name: str) -> None:
+    """Test one profile at places evenly spread along an axis."""
+    places = np.linspace(0.0, side / factor.lengthscale, TRIED_PLACES)
+    apart = np.abs(places[:, None] - places)
+    fix = "Correct its profile: value(r) is 1 at r = 0, and value(|x - y|) of any points is a covariance matrix."
+    try:
+        found = np.asarray(factor.profile.value(apart.ravel().copy()), dtype=float)
+    except Exception as error:
+        raise InvalidInput(f"the profile of the kernel fails ({error})", name, fix) from error
+    fits = found.shape == (apart.size,) and bool(np.isfinite(found).all())
+    need(fits, "the profile of the kernel must return a finite number for each distance", name, fix)
+    correlation = found.reshape(apart.shape)
+    at_zero = float(correlation[0, 0])
+    need(abs(at_zero - 1) <= 1e-6, f"the profile of the kernel is {at_zero:.6g} at distance 0", name, fix)
+    lowest = float(np.linalg.eigvalsh(correlation)[0])
+    definite = lowest >= -1e-8 * len(places)
+    problem = f"the kernel is not positive semi-definite over {side / factor.lengthscale:.3g} lengthscales"
+    need(definite, f"{problem} (eigenvalue {lowest:.3g})", name, fix)
 
 
 def custom(

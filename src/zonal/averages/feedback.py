@@ -18,7 +18,7 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.measures import STD, Measure, Nodes, Normal, Uniform
-from zonal.errors import InvalidInput, need, positive_number, whole_number
+from zonal.errors import InvalidInput, is_listed, mapped, named, need, positive_number, refuse, whole_number
 
 if TYPE_CHECKING:
     from zonal.spaces import Interval, MemberRegion, Region
@@ -207,9 +207,14 @@ class Beam(Feedback):
         need(one, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
-            widths = {str(name): positive_number(width, f"Beam's fwhm on {name}") for name, width in fwhm.items()}
+            given = mapped(fwhm, "Beam's fwhm must be a mapping from axis to width", fix)
+            widths = {named(axis, "an axis"): width for axis, width in given.items()}
+            widths = {axis: positive_number(width, f"Beam's fwhm on {axis}") for axis, width in widths.items()}
             object.__setattr__(self, "fwhm", _Frozen(widths))
         elif fwhm is not None:
+            problem = "Beam's fwhm must be one number, or a mapping from axis to width"
+            fix = "Pass for example Beam({'l': 8.0, 'sin_b': 0.14})."
+            need(not is_listed(fwhm), problem, fwhm, fix)
             object.__setattr__(self, "fwhm", positive_number(fwhm, "Beam's fwhm"))
         if self.share is not None:
             object.__setattr__(self, "share", positive_number(self.share, "Beam's share"))
@@ -217,6 +222,28 @@ class Beam(Feedback):
     def __repr__(self) -> str:
         """Return the call that makes it."""
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
+
+    def check(self, space: Any) -> None:
+        """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""
+        super().check(space)
+        lines = [axis for axis in space.axes or () if not axis.symbolic]
+        fwhm = self.fwhm
+        units = [axis.measured_in or axis.unit for axis in lines]
+        if isinstance(fwhm, float):
+            shown = ", ".join(unit or "none" for unit in units)
+            problem = f"axes of different units ({shown}) have no common width of a beam"
+            widths = ", ".join(f"{axis.name!r}: ..." for axis in lines)
+            need(len(set(units)) <= 1, problem, fwhm, f"Pass one width per axis: Beam({{{widths}}}).")
+        elif isinstance(fwhm, Mapping):
+            unknown = (name for name in fwhm if name not in space.names)
+            refuse(unknown, "the beam names an axis that is not there", f"Axes: {', '.join(space.names)}.")
+        for axis, unit in zip(lines, units, strict=True):
+            width = fwhm[axis.name] if isinstance(fwhm, Mapping) else fwhm
+            wide = f"{axis.side:g} {unit}".rstrip()
+            problem = f"the beam is wider than axis {axis.name} ({wide})"
+            need(
+                width is None or width <= axis.side, problem, width, "Pass a full width at half maximum within it."
+            )
 
     def along(self, axis: Interval) -> Measure:
         """Return the measure of an interval: a normal density about its centre."""
@@ -245,6 +272,9 @@ class Slope(Feedback):
     """
 
     axis: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", named(self.axis, "the axis of a slope"))
 
     @property
     def slope(self) -> str:  # type: ignore[override]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
-from zonal.errors import InvalidInput, check_choice, finite_number, need, positive_number
+from zonal.errors import InvalidInput, check_choice, finite_number, need, one_or_several, positive_number
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 AXES_AT_ONCE = 16  # factors multiplied before what is large goes to the exponent: more could overflow
@@ -156,15 +156,6 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 
-def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
-    """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
-    values = np.atleast_1d(np.asarray(given, dtype=object))
-    if values.ndim != 1 or values.size == 0:
-        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
-    numbers = tuple(check(value, name) for value in values)
-    return numbers if np.ndim(given) else numbers[0]
-
-
 def _scale(value: Any, name: str) -> float:
     """Check a lengthscale, which is squared."""
     number = positive_number(value, name)
@@ -215,7 +206,7 @@ class ProductKernel(Term):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
-        object.__setattr__(self, "lengthscale", _numbers(self.lengthscale, "lengthscale", _scale))
+        object.__setattr__(self, "lengthscale", one_or_several(self.lengthscale, "lengthscale", _scale))
 
     @property
     def profile(self) -> Profile:
@@ -297,6 +288,7 @@ class Matern(ProductKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.nu, "nu", tuple(_MATERN))
+        object.__setattr__(self, "nu", float(self.nu))
 
     @property
     def profile(self) -> Profile:
@@ -321,7 +313,9 @@ class Categorical(Term):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
-        object.__setattr__(self, "correlation", _numbers(self.correlation, "correlation", checked_correlation))
+        object.__setattr__(
+            self, "correlation", one_or_several(self.correlation, "correlation", checked_correlation)
+        )
 
     def correlations(self, d: int) -> Floats:
         """Return one correlation for each of `d` axes."""

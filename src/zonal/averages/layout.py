@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.arrays import Floats, Ints
+from zonal.arrays import Flags, Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.measures import Measure
-from zonal.averages.sums import Book, OwnSums, Pairs, Sums
+from zonal.averages.sums import Beside, Book, OwnSums, Pairs, Sums
 
 Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
@@ -35,7 +35,12 @@ class Repeated(NamedTuple):
 ROUNDING = 4 * float(np.finfo(float).eps)
 LARGEST_PLACE = 1 << 43  # beyond it, rounding of centres is not small against a half width
 MOST_WIDTHS = 1 << 7  # of one axis
+MOST_KINDS = 1 << 9  # of one axis: widths, and single intervals
 MOST_CASES = 1 << 18  # of one axis
+MOST_SINGLE = 1 << 16  # of these, for single intervals
+MOST_PLACES = 1 << 11  # of a width, with a single interval
+FINEST = 2.0**-48  # of the axis: off the grid, distances are multiples of it, so that equal ones are found equal
+NARROWEST = 2.0**-20  # of the axis: geometry with narrower intervals keeps the last digit
 MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
 KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
@@ -47,7 +52,10 @@ class Intervals:
     *place*. A width is a multiple of any narrower one, so the distance of two centres is an integer number of half
     widths of the narrower one: their *lag*. Each pair of widths has a section of one long list of cases, ordered
     by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
-    with a lag too long for the list, and intervals not on such a grid, which are of kind 0.
+    with a lag too long for the list. An interval that is not on such a grid is a kind of its own, with a section
+    for each width, ordered by place; if it is not entered, or there are too many of them, it is of kind 0.
+    Several of these sections may have entries with the same geometry: each names the first one, so that its
+    average is computed once.
 
     `side` is the width of the whole axis, and `half` the unit of places if it is not the half width of each
     interval. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
@@ -59,10 +67,14 @@ class Intervals:
         self._side, self._half = side, half
         self._ranks = [0] if ranks is None else ranks
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
+        self._single: dict[tuple[float, float, int], Floats] = {}  # keys of intervals that are a kind of their own
+        self._single_cases = 0  # the number of their cases
         # By pair of kinds: start of the section, number of lags, and both widths in units of the narrower.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
-        # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section.
-        self._list = np.full((4, 1 << 8), np.nan)
+        # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section. The last
+        # entry is the first case with the same geometry, NaN unless an interval off the grid is involved.
+        self._list = np.full((5, 1 << 8), np.nan)
+        self._met: dict[tuple[float, ...], int] = {}  # that first case by geometry and view, of single intervals
         self.cases = 1  # their number
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
@@ -71,7 +83,7 @@ class Intervals:
         key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
         known = self._kinds
         key[KIND] = [
-            known[own] if own in known else self._meet(*own) if enter else 0
+            known[own] if own in known else self._meet(*own, only_if_fits=True) if enter else 0
             for own in zip(widths.tolist(), views, strict=True)
         ]
         half = 0.5 * widths if self._half is None else self._half
@@ -79,8 +91,16 @@ class Intervals:
         place = np.rint(centers / safe, out=key[PLACE])
         off = np.abs(centers - place * half) > ROUNDING * self._side
         off |= half < safe
+        # The same cell has the same centre, however it was computed.
+        key[CENTER] = np.where(off, centers, place * half)
         if np.logical_or.reduce(off):
             key[KIND, off] = key[ON_GRID, off] = 0
+            wide = off & (widths > NARROWEST * self._side)
+            key[WIDTH, wide] = self._rounded(key[WIDTH, wide])
+        key[KIND, place < 0] = 0  # sections by place begin at 0
+        if not key[KIND].all():
+            for at in (key[KIND] == 0).nonzero()[0].tolist():
+                key[:, at] = self._alone_of_its_kind(key[:, at], enter)
         return key
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
@@ -90,37 +110,46 @@ class Intervals:
         key = np.zeros((6, len(parts)))
         key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
         key[PLACE] = place = 2.0 * parts + 1.0
-        key[CENTER] = side * (place / (2 * pieces))
+        key[CENTER] = place * (0.5 * width)
         return key
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
             return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
-        kinds = some[KIND]
-        distinct = set(kinds.tolist())
-        first, *more = distinct or {0}
+        distinct, theirs = set(some[KIND].tolist()), set(others[KIND].tolist())
+        if len(theirs) < len(distinct):
+            return self._by_kind(theirs, others, some).T, some, others
+        return self._by_kind(distinct, some, others), some, others
+
+    def _by_kind(self, distinct: set[float], some: Floats, others: Floats) -> Ints:
+        """Return the cases of all pairs, one kind of `some` after the other."""
+        first, *more = distinct or {0.0}
         if not more:  # as in any split
-            return self._of_kind(int(first), some[PLACE], others), some, others
-        case = np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
+            return self._of_kind(int(first), some[PLACE], others)
+        kinds, case = some[KIND], np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
         for kind in distinct:
             own = (kinds == kind).nonzero()[0]
             case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
-        return case, some, others
+        return case
 
     def repeated(self, some: Floats, others: Floats) -> Alike | Repeated:
         """Return the cases of all pairs; most cells of a tree share their interval with others."""
         if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
             return self.pairs(some, others)
-        # A kind is a width and a view: with the centre it determines the interval.
+        # A kind is a width and a view, or one interval: with the centre it determines the interval.
         _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
         _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
         return Repeated(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
 
-    def own(self, keys: Floats) -> Alike:
-        """Return the case of each interval with itself."""
-        kinds = keys[KIND].astype(np.intp)
-        return self._pairs[kinds, 0, kinds].astype(np.intp), keys, keys
+    def own(self, keys: Floats, others: Floats | None = None) -> Alike:
+        """Return the case of each interval with itself, or with the one at the same place among others."""
+        if others is None:
+            others = keys
+        kinds, their_kinds = keys[KIND].astype(np.intp), others[KIND].astype(np.intp)
+        start, room, ours, theirs = self._pairs[kinds, :, their_kinds].T
+        lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), room)
+        return (start + lag).astype(np.intp), keys, others
 
     def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
         """Return the cases between cells of one kind and other intervals."""
@@ -141,12 +170,19 @@ class Intervals:
         found = self._list.take(cases, axis=1)
         return found[:3], found[3]
 
-    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
-        """Return which pairs (in the flattened array) share their case with no other, their geometry and views."""
+    def first(self, cases: Ints) -> Floats | None:
+        """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
+        return self._list[4].take(cases) if self._met else None
+
+    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints, Flags]:
+        """Return which pairs (in the flattened array) share their case with no other, and as `_apart` of them."""
         case, some, others = alike
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
-        one, other = some[:, row], others[:, column]
+        return at, *self._apart(some[:, row], others[:, column])
+
+    def _apart(self, one: Floats, other: Floats) -> tuple[Floats, Ints, Flags]:
+        """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""
         ranks = np.array(self._ranks)
         ours, theirs = ranks[one[VIEW].astype(np.intp)], ranks[other[VIEW].astype(np.intp)]
         alike_seen = ours == theirs
@@ -155,24 +191,53 @@ class Intervals:
         gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
         gap = np.where(alike_seen, np.abs(gap), gap)  # with equal feedback the sign does not matter
         fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
+        off_grid = alike_seen & ~fit & (np.minimum(wide, narrow) > NARROWEST * self._side)
         half, times = self._half or 0.5 * narrow, 1.0
         if self._half is None:
             times = np.rint(wide / np.where(fit, narrow, np.inf))
             fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
         far = np.abs(first[PLACE] * times - second[PLACE]) * half  # computed as for the list
+        gap = np.where(off_grid, self._rounded(gap), gap)
         geometry = np.stack([np.where(fit, far, gap), wide, narrow])
-        return at, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp)
+        return geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp), off_grid
 
-    def _meet(self, width: float, view: int) -> int:
-        """Return the kind of a new width, and make sections of the list for all widths that it fits."""
-        kind = len(self._kinds) + 1
-        if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
+    def _rounded(self, lengths: Floats) -> Floats:
+        """Return lengths without the last digits, in which equal ones may differ by how they were computed."""
+        return np.asarray(np.rint(lengths / (FINEST * self._side)) * (FINEST * self._side))
+
+    def _fits(self, width: float, other: float) -> bool:
+        """Tell whether the wider of two widths is a multiple of the narrower, so that lags are integers."""
+        narrow, wide = min(width, other), max(width, other)
+        return self._half is not None or abs(wide - round(wide / narrow) * narrow) <= ROUNDING * wide
+
+    def _room_for(self, kind: int) -> bool:
+        """Tell whether there may be one more kind, after making room for it."""
+        if kind >= MOST_KINDS:
+            return False
+        size = self._pairs.shape[0]
+        if kind >= size:
+            grown = np.zeros((2 * size, 4, 2 * size))
+            grown[:size, :, :size] = self._pairs
+            self._pairs = grown
+        return True
+
+    def _meet(self, width: float, view: int, only_if_fits: bool = False) -> int:
+        """Return the kind of a new width, and make sections of the list for all widths that it fits.
+
+        With `only_if_fits`, a width that does not fit all others gets none: 0 is returned.
+        """
+        if len(self._kinds) + 1 >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
+            return 0
+        if only_if_fits and not all(self._fits(width, other) for other, seen in self._kinds if seen == view):
+            return 0
+        kind = len(self._kinds) + len(self._single) + 1
+        if not self._room_for(kind):
             return 0
         pieces, end = [], self.cases
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
             narrow, wide = min(width, other), max(width, other)
             half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
-            if seen != view or (self._half is None and abs(wide - times * narrow) > ROUNDING * wide):
+            if seen != view or not self._fits(width, other):
                 continue
             room = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
             ours, theirs = (times, 1) if width > other else (1, times)
@@ -182,16 +247,66 @@ class Intervals:
             end += room + 1
         self._enter(pieces, end, view)
         self._kinds[width, view], self.cases = kind, end
+        for single in self._single.values():
+            if single[VIEW] == view:
+                self._beside(single, [self._places(width, view, kind)])
         return kind
 
     def _enter(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
         """Write the cases of new sections into the list, which then has `end` entries."""
-        if end > self._list.shape[1]:
-            self._list = np.concatenate((self._list, np.full((4, max(end, self.cases)), np.nan)), axis=1)
+        self._reserve(end)
         for first, room, half, wide, narrow in pieces:
             own = self._list[:, first : first + room]
             own[0] = half * np.arange(room)
             own[1], own[2], own[3] = wide, narrow, view
+
+    def _reserve(self, end: int) -> None:
+        """Make room in the list for `end` entries."""
+        if end > self._list.shape[1]:
+            self._list = np.concatenate((self._list, np.full((5, max(end, self.cases)), np.nan)), axis=1)
+
+    def _alone_of_its_kind(self, key: Floats, enter: bool) -> Floats:
+        """Return the key of an interval not on the grid as a kind of its own, or unchanged if there is no room."""
+        name = key.item(CENTER), key.item(WIDTH), int(key[VIEW])
+        if name in self._single:
+            return self._single[name]
+        kind = len(self._kinds) + len(self._single) + 1
+        if not enter or self._single_cases > MOST_SINGLE or not self._room_for(kind):
+            return key
+        self._single[name] = single = key.copy()
+        single[KIND] = kind
+        singles = [own[:, None] for own in self._single.values() if own[VIEW] == name[2]]
+        widths = [self._places(*own, number) for own, number in self._kinds.items() if own[1] == name[2]]
+        self._beside(single, [*singles, *widths])
+        return single
+
+    def _places(self, width: float, view: int, kind: int) -> Floats:
+        """Return the keys of intervals of a kind at all places on the axis."""
+        half = 0.5 * width if self._half is None else self._half
+        key = np.ones((6, min(int(self._side / half) + 1, MOST_PLACES)))
+        key[KIND], key[WIDTH], key[VIEW], key[PLACE] = kind, width, view, np.arange(key.shape[1])
+        key[CENTER] = key[PLACE] * half
+        return key
+
+    def _beside(self, single: Floats, kinds: list[Floats]) -> None:
+        """Make sections for an interval that is a kind of its own with the intervals of other kinds, by place."""
+        sizes = np.array([others.shape[1] for others in kinds])
+        starts, end = self.cases + np.cumsum(sizes + 1) - sizes - 1, self.cases + int(sizes.sum()) + len(kinds)
+        self._reserve(end)
+        others = np.concatenate(kinds, axis=1)
+        at = np.arange(others.shape[1]) + (starts - np.cumsum(sizes) + sizes).repeat(sizes)
+        pairs = np.broadcast_to(single[:, None], others.shape), others
+        geometry, _, off_grid = self._apart(*pairs)
+        self._list[:3, at], self._list[3, at] = geometry, single[VIEW]
+        at, view, met = at[off_grid], single.item(VIEW), self._met
+        each = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
+        self._list[4, at] = [met.setdefault((gap, wide, narrow, view), case) for gap, wide, narrow, case in each]
+        kind, numbers = int(single[KIND]), [int(own[KIND, 0]) for own in kinds]
+        by_place = np.where(sizes > 1, 1.0, 0.0)  # a single interval has one place
+        self._pairs[kind][:, numbers] = starts, sizes, 0 * by_place, by_place
+        self._pairs[numbers, :, kind] = np.stack([starts, sizes, by_place, 0 * by_place], axis=1)
+        self._single_cases += end - self.cases
+        self.cases = end
 
 
 class Pools:
@@ -239,10 +354,10 @@ class Pools:
 
     repeated = pairs
 
-    def own(self, keys: Floats) -> Floats:
-        """Return the overlap of each set with itself."""
-        numbers = keys[0].astype(np.intp)
-        overlap: Floats = self._overlap[numbers, numbers]
+    def own(self, keys: Floats, others: Floats | None = None) -> Floats:
+        """Return the overlap of each set with itself, or with the one at the same place among others."""
+        theirs = keys if others is None else others
+        overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
         return overlap
 
     def frequencies(self, keys: Floats) -> Floats:
@@ -334,10 +449,13 @@ class ProductLayout:
         """Return what kernels need to know about each footprint with itself."""
         if self.sums.known and keys[0].min(initial=0) < 0:
             (at,) = (keys[0] < 0).nonzero()
-            each, plain = [self.sums.of(number) for number in keys[0, at].tolist()], keys.copy()
-            plain[:, at] = np.concatenate([parts[:, :1] for _, parts in each], axis=1)
-            pairs: Any = [(weights, self.pairs(parts, parts)) for weights, parts in each]
-            return OwnSums(self.own(plain), at, pairs)  # type: ignore[arg-type]
+            distinct, parts, weights = self.sums.parts(keys[0, at])
+            plain, number = keys.copy(), parts.shape[1]
+            plain[:, at] = distinct[:, parts[:, 0]]
+            first, second = distinct[:, parts.repeat(number)], distinct[:, np.tile(parts, number).ravel()]
+            each = zip(self.parts, self._rows, strict=True)
+            beside = Beside([part.own(first[own], second[own]) for part, own in each], first, second)
+            return OwnSums(self.own(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
         return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:

@@ -21,9 +21,9 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.averages.kernels import Factor, Term, checked_correlation
 from zonal.averages.layout import ProductLayout
-from zonal.averages.sums import Pairs
+from zonal.averages.sums import Beside, Pairs
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, is_listed, need, positive_number, whole_number
+from zonal.errors import InvalidInput, listed, need, positive_number, whole_number
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned
@@ -58,9 +58,10 @@ class Motif(Term):
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
         object.__setattr__(self, "correlation", checked_correlation(self.correlation))
-        listed = () if isinstance(self.lengths, str) or not is_listed(self.lengths) else tuple(self.lengths)
-        need(listed, "lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
-        lengths = tuple(whole_number(long, "the length of a piece", 1) for long in listed)
+        problem, fix = "lengths must be a list of whole numbers", "Pass for example (2, 3)."
+        given = listed(self.lengths, problem, fix)
+        need(given, problem, self.lengths, fix)
+        lengths = tuple(whole_number(long, "the length of a piece", 1) for long in given)
         differ = len(set(lengths)) == len(lengths)
         need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
@@ -107,8 +108,9 @@ class Pieces:
         last, found = self._last
         if last is not pairs:
             some = self._of(pairs[1])
-            if pairs[2] is None:
-                found = np.asarray(np.einsum("ij,ij->i", some, some))
+            if pairs[2] is None or isinstance(pairs, Beside):
+                others = some if pairs[2] is None else self._of(pairs[2])
+                found = np.asarray(np.einsum("ij,ij->i", some, others))
             else:
                 with one_thread():
                     found = some @ self._of(pairs[2]).T

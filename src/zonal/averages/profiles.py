@@ -265,6 +265,7 @@ class MaternProfile(Closed):
         self._root = math.sqrt(2 * nu)
         self._value, self._first = polynomial, _summed(polynomial)
         self._second = _summed(self._first)
+        self.parameters = nu, *polynomial
         slope = nu / (nu - 1) if nu > 1 else None
         curvature = 3 * nu**2 / ((nu - 1) * (nu - 2)) if nu > 2 else None
         self.derivatives = slope, curvature, None

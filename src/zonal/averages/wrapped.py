@@ -92,7 +92,7 @@ class Wrapped(Profile):
     """A profile, the kernel along a straight line, around a ring of a length given in lengthscales."""
 
     def __init__(self, profile: Profile, period: float) -> None:
-        self._profile, self._period = profile, max(period, SHORTEST)
+        self.straight, self._period = profile, max(period, SHORTEST)
         self._beyond: dict[int, Far] = {}
         distances = np.geomspace(1.0, 1e3, 400)
         (left,) = (np.abs(profile.value(distances)) > NEGLIGIBLE).nonzero()
@@ -104,7 +104,7 @@ class Wrapped(Profile):
     def _far(self, images: int) -> Far:
         """Return the sum over all images but the nearest `images` on either side."""
         if images not in self._beyond:
-            self._beyond[images] = Far(self._profile, self._period, images)
+            self._beyond[images] = Far(self.straight, self._period, images)
         return self._beyond[images]
 
     def _folded(self, gap: Floats) -> Floats:
@@ -114,9 +114,9 @@ class Wrapped(Profile):
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
         r = self._folded(r)
-        total = self._profile.value(r.copy())
+        total = self.straight.value(r.copy())
         for turn in (-1, 1)[: 2 * self._next]:
-            total += self._profile.value(r + turn * self._period)
+            total += self.straight.value(r + turn * self._period)
         if not self._far(self._next).nothing:
             total += self._far(self._next).value(r)
         total /= self._whole
@@ -133,7 +133,7 @@ class Wrapped(Profile):
 
         for turn in range(-int(images.max(initial=0)), int(images.max(initial=0)) + 1):
             away = gap + turn * self._period
-            add(self._profile, (abs(turn) <= images) & (np.abs(away) - reach < self._gone), away)
+            add(self.straight, (abs(turn) <= images) & (np.abs(away) - reach < self._gone), away)
         for number in np.unique(images).tolist():
             seen = (number + 1) * self._period - np.abs(gap) - reach < self._gone
             if not self._far(number).nothing:
@@ -158,7 +158,7 @@ class Wrapped(Profile):
         """Return the variance of f's derivative of this order, given that on a straight line."""
         if straight is None or self._far(0).nothing:
             return straight
-        spectrum = self._profile.spectrum
+        spectrum = self.straight.spectrum
         if spectrum is None:
             around = (straight + (-1) ** order * self._far(0).derivative(2 * order)) / self._whole
         else:  # a sum of positive terms, accurate however little f varies around the ring
@@ -170,8 +170,8 @@ class Wrapped(Profile):
     @cached_property
     def derivatives(self) -> Variances:
         """Variances of the first three derivatives of f; None if one does not exist or is not known."""
-        first, second, third = self._profile.derivatives
-        known = None if self._profile.spectrum is None else third
+        first, second, third = self.straight.derivatives
+        known = None if self.straight.spectrum is None else third
         return self._variance(1, first), self._variance(2, second), self._variance(3, known)
 
 

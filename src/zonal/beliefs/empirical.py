@@ -25,6 +25,7 @@ class EmpiricalBelief:
     """Mean reward and 1/T of every tracked footprint, by slot in order of tracking; it never changes."""
 
     complaints: tuple[NumericalWarning, ...] = ()  # it never has any
+    fragile = False
     members: Sequence[Member] = ()  # it has no models
     weights = np.zeros(0)
 

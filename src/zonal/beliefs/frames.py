@@ -14,7 +14,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.averages.covariance import MOST_KEPT, ProductCovariance, Tables
-from zonal.averages.custom import Custom
+from zonal.averages.custom import Custom, check_profiles
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
@@ -44,6 +44,7 @@ NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at m
 GROWTH, MODELS, ROOM = 0.125, 8, 6000
 
 
+TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of kernels is tested
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
 
 
@@ -83,6 +84,20 @@ class Frame:
         if all(self.symbols):
             return [(own, -math.log(len(self.of_symbols))) for own in self.of_symbols]
         return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
+
+    def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
+        """Raise if a kernel that was given is none, or if that is so of the class of those to be learned."""
+        axes = [Straight(symbol) for symbol in self.symbols] if self._space.axes is None else self._space.axes
+        kernels = [kernel] if kernel is not None else []
+        if wanted is not None:
+            family = self.family(wanted)
+            kernels = [kernel_from(family, 1.0, self._tried(share), self.symbols) for share in TRIED_SHARES]
+        for own in kernels:
+            check_profiles(own, axes, self.sides)
+
+    def _tried(self, share: float) -> Floats:
+        """Return parameters by axis: lengthscales that are a share of the axis, and a middling correlation."""
+        return np.where(self.symbols, 0.5, share * self.sides)
 
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel."""

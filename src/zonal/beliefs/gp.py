@@ -27,16 +27,20 @@ from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.tiles import SQUARE, Tiles
 from zonal.beliefs.tracked import Tracked
 from zonal.blas import SHARED_FROM, libraries, one_thread
-from zonal.errors import NumericalWarning
+from zonal.errors import InvalidInput, NumericalWarning
 
-KNOWN = 1e-14  # of the prior variance: below this a footprint's value counts as known
+KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
+EXACT = 1e-9  # of the prior variance: less noise than this is nearly none
+FRAGILE = 1e-6  # of the prior variance: what is left of less, without noise, has lost too many digits for steps
+FEW_EXACT = 128  # rows: with so few, some of them without noise, building anew costs little
+DOUBTFUL = 1e-8  # the same where values contradict each other: in a given order fewer digits are right
+INDEFINITE = 1e-8  # of the prior variance: no rounding makes a variance this negative
 MISFIT = 1e-3  # of the prior std: a value this far from a known one does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
 AT_ONCE = 1 << 22  # covariances computed in one step
 MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 KEPT = 384  # most footprints for which all prior covariances are cached
-JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # relative to the diagonal, tried in turn
 
 
 class Covariance(Protocol):
@@ -59,9 +63,14 @@ class GaussianBelief:
         Posterior means and variances, and prior variances, by slot.
     slots : array of int
         The slot of each row of the factor: one row per observation, until repeats are collapsed.
-    jitters, clamped, ignored : int
-        How often jitter had to be added, how many variances were raised to zero, and how many measurements were
-        ignored because they contradict values known exactly.
+    clamped, ignored : int
+        How many variances were raised to zero, and how many measurements were ignored because they contradict
+        values known exactly.
+    fragile : bool
+        Whether rounding may show: there are measurements without noise, and either few rows or some that imply
+        each other closely. Those that the others imply are left out; where they contradict the others, the earlier
+        ones hold. Whoever can builds such a belief at once, from all rewards, so that it depends on nothing else,
+        and what is decided is the same live and after opening the file.
     complaints : tuple of NumericalWarning
         Warnings so far, for the owner of the belief to emit.
     """
@@ -71,7 +80,7 @@ class GaussianBelief:
         self._covariance = covariance
         self.tracked = tracked
         self.complaints: tuple[NumericalWarning, ...] = ()
-        self.jitters = 0
+        self.fragile = False
         self.clamped = 0
         self.ignored = 0
         self.prior = self.variance = covariance.of(tracked.own(0))
@@ -133,6 +142,9 @@ class GaussianBelief:
         if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
+        prior = self.prior.item(slot)
+        exact = variance < EXACT * prior
+        after.fragile = self.fragile or (exact and (t < FEW_EXACT or own < FRAGILE * prior))
         d = math.sqrt(own)
         lower = np.concatenate((self._V.column(slot, t), (d,)))  # this footprint's row of L
         v = self._row(slot, lower[:t])
@@ -153,12 +165,13 @@ class GaussianBelief:
         return after
 
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
-        """Return the belief from all rewards at once, one row for each distinct footprint."""
-        after, m, t = self._copy(), len(self.prior), len(slots)
+        """Return the belief from all rewards at once, a row for each footprint that adds to the others."""
+        after, m = self._copy(), len(self.prior)
         after._clear()
-        after.slots = slots
         with one_thread():
-            variances = after._factorise(slots, variances)
+            kept = after._factorise(slots, rewards, variances)
+            slots, rewards, variances = slots[kept], rewards[kept], variances[kept]
+            after.slots, t = slots, len(slots)
             after._w = w = after._L.solve(rewards[:, None])[:, 0]
             after.mean, after.variance = np.empty(m), np.empty(m)
             step = max(1, AT_ONCE // max(t, 1))
@@ -263,45 +276,88 @@ class GaussianBelief:
         if slot in self.slots:
             after.variance = self.variance.copy()
             after.variance[slot] = min(self.variance[slot], least)
-        if abs(reward - self.mean[slot]) > MISFIT * math.sqrt(self.prior[slot]) + 8 * math.sqrt(variance):
-            after.ignored += 1
-            if not self.ignored:
-                after._complain(
-                    f"a measurement {reward:.6g} from the prior mean was ignored: nearly noiseless ones imply "
-                    f"{self.mean[slot]:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
-                )
+        else:
+            after.fragile = True
+        if self._misfits(slot, reward, self.mean.item(slot), variance):
+            after._ignore(reward, self.mean.item(slot))
         return after
 
-    def _factorise(self, slots: Ints, variances: Floats) -> Floats:
-        """Write the lower Cholesky factor, with jitter only after a failure; return the noise variances used."""
+    def _misfits(self, slots: Any, rewards: Any, implied: Any, variances: Any) -> Any:
+        """Tell which rewards of footprints known exactly contradict what is implied for them."""
+        return abs(rewards - implied) > MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+
+    def _ignore(self, reward: float, implied: float) -> None:
+        """Count a reward that is ignored, and warn of the first."""
+        self.ignored += 1
+        if self.ignored == 1:
+            self._complain(
+                f"a measurement {reward:.6g} from the prior mean was ignored: nearly noiseless ones imply "
+                f"{implied:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
+            )
+
+    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Any:
+        """Write the lower Cholesky factor of the rows that add to the others; return which these are."""
         gram = self._between(slots, slots)
-        for jitter in JITTERS:
-            tried = gram.copy()
-            diagonal = tried.diagonal() + variances
-            np.fill_diagonal(tried, (1 + jitter) * diagonal)
-            self.jitters += jitter > 0
-            # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
-            factor, info = lapack.dpotrf(tried.T, lower=1, clean=1, overwrite_a=1)
-            if info == 0:
-                if jitter:
-                    self._complain(
-                        f"the covariance of the measurements is singular to rounding; {jitter:g} of its diagonal "
-                        "was added. Give measurements a noise above 0, or leave out nearly identical regions."
-                    )
-                high = self._L.tile[0]
-                for start in range(0, len(gram), high):  # entries above the diagonal are 0
-                    self._L.write(start, 0, factor[start : start + high, : start + high])
-                # The jitter counts as noise of these measurements from now on, so that later rows fit this factor.
-                return variances + jitter * diagonal
-        raise np.linalg.LinAlgError(f"no Cholesky factor with jitter up to {JITTERS[-1]:g}")
+        np.fill_diagonal(gram, gram.diagonal() + variances)
+        # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
+        factor, info = lapack.dpotrf(gram.copy().T, lower=1, clean=1, overwrite_a=1)
+        kept: Any = slice(None)
+        if info or (factor.diagonal() ** 2 <= FRAGILE * self.prior[slots]).any():  # in this order digits are lost
+            factor, kept = self._agreeing(gram, slots, rewards, variances)
+            if factor is None:
+                factor, kept = self._earlier(gram, slots, rewards, variances)
+        own, prior, noise = factor.diagonal() ** 2, self.prior[slots[kept]], variances[kept]
+        shows = (own < FRAGILE * prior) | (len(own) <= FEW_EXACT)
+        self.fragile = len(own) < len(slots) or bool((shows & (noise < EXACT * prior)).any())
+        high = self._L.tile[0]
+        for start in range(0, len(factor), high):  # entries above the diagonal are 0
+            self._L.write(start, 0, factor[start : start + high, : start + high])
+        return kept
+
+    def _agreeing(
+        self, gram: Floats, slots: Ints, rewards: Floats, variances: Floats
+    ) -> tuple[Floats | None, Ints]:
+        """Return the factor of the rows that imply the others, and these rows, the most uncertain ones first.
+
+        Of all choices this one loses the fewest digits. There is no factor if the others contradict these.
+        """
+        scale = np.sqrt(np.where(self.prior[slots] > 0, self.prior[slots], 1.0))
+        factor, order, rank, _ = lapack.dpstrf(gram / np.outer(scale, scale), tol=KNOWN, lower=1)
+        order = order - 1
+        kept, others = order[:rank], order[rank:]
+        factor = np.tril(factor)[:, :rank] * scale[order][:, None]
+        left = gram[others, others] - np.add.reduce(factor[rank:] ** 2, 1)
+        if (left < -INDEFINITE * scale[others] ** 2).any():
+            fix = "Give measurements a noise above 0; check a kernel and times of your own."
+            problem = "the covariance of the measurements is not positive definite"
+            raise InvalidInput(problem, f"{len(gram)} regions", fix)
+        w = lapack.dtrtrs(factor[:rank], rewards[kept], lower=1)[0] if rank else np.zeros(0)
+        wrong = self._misfits(slots[others], rewards[others], factor[rank:] @ w, variances[others]).any()
+        return None if wrong else factor[:rank], kept
+
+    def _earlier(self, gram: Floats, slots: Ints, rewards: Floats, variances: Floats) -> tuple[Floats, list[int]]:
+        """Return the factor of the rows that those before do not imply, and these rows: earlier values hold."""
+        factor, w, kept = np.zeros(gram.shape, order="F"), np.zeros(len(slots)), list[int]()
+        for row, slot in enumerate(slots.tolist()):
+            n, lower, reward = len(kept), np.zeros(0), rewards.item(row)
+            if n:
+                lower, _ = lapack.dtrtrs(factor[:, :n], gram[row].take(kept), lower=1)
+            own, implied = gram.item(row, row) - float(lower @ lower), float(lower @ w[:n])
+            if own > DOUBTFUL * self.prior.item(slot):
+                factor[n, :n], factor[n, n] = lower, math.sqrt(own)
+                w[n] = (reward - implied) / factor[n, n]
+                kept.append(row)
+            elif self._misfits(slot, reward, implied, variances.item(row)):
+                self._ignore(reward, implied)
+        return factor[: len(kept), : len(kept)], kept
 
     def _repaired(self, variance: Floats, prior: Floats) -> Floats:
         """Return variances with negative ones raised to zero; warn if they are more negative than rounding."""
         bad = int(np.count_nonzero(variance < -ROUNDING * prior))
         if bad and not self.clamped:
             self._complain(
-                f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is too "
-                "small for double precision. Pass a larger noise."
+                "posterior variances came out negative and were set to 0: the measurements' noise is too small "
+                "for double precision. Pass a larger noise."
             )
         self.clamped += bad
         return np.maximum(variance, 0.0)
@@ -331,13 +387,24 @@ class Overlay:
             joint -= np.outer(v[slots], v[slots if others is None else others])
         return joint
 
-    def plus(self, slot: int, variance: float) -> Overlay:
-        """Return the overlay with one more pending measurement, or itself if its footprint is known exactly."""
-        own = self.variance[slot] + variance
+    def plus(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
+        """Return the overlay with one more pending measurement, or itself if its footprint is known exactly.
+
+        With `minus`, the difference of two footprints is measured.
+        """
+        row, own = self._row(slot), self.variance[slot]
+        if minus is not None:
+            other = self._row(minus)
+            own, row = own + self.variance[minus] - 2 * row[minus], row - other
+        own += variance
         if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
             return self
+        v = row / math.sqrt(own)
+        return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))
+
+    def _row(self, slot: int) -> Floats:
+        """Return the covariance of one tracked footprint with all of them."""
         row = self._belief.covariance_row(slot)
         for v in self._rows:
             row -= v[slot] * v
-        v = row / math.sqrt(own)
-        return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))
+        return row

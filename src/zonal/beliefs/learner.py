@@ -17,7 +17,7 @@ from zonal.arrays import Floats
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
 from zonal.beliefs.ledger import Data, Ledger
-from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
+from zonal.beliefs.model import SMALLEST, Model, Unknowns, first_guess, standard_units
 from zonal.beliefs.tracked import Tracked
 
 ENOUGH = 3  # measurements from which parameters are learned
@@ -89,13 +89,23 @@ class Learner:
         ordered, half = sorted(np.abs(residuals).tolist()), len(residuals) // 2
         miss = (ordered[half] + ordered[~half]) / 2 / MEDIAN if len(residuals) >= LEAST else math.nan
         if scatter >= BADLY_OFF:
-            return f"repeated measurements scatter {scatter:.1f} times as much as noise= implies; pass noise=None."
+            much = f"{_times(scatter)} times as much as noise= implies"
+            return f"repeated measurements scatter {much}; pass noise=None."
         if miss >= BADLY_OFF:
             return (
-                f"measurements differ from what the others predict by {miss:.1f} times as much as the given "
+                f"measurements differ from what the others predict by {_times(miss)} times as much as the given "
                 "kernel, noise and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
             )
         return ""
+
+    def lost(self, ledger: Ledger, tracked: Tracked) -> str:
+        """Return a warning if rewards differ so little that their squares vanish, or ""."""
+        spread = float(np.ptp(ledger.data(odd=tracked.odd).mean)) if ledger.total else 0.0
+        if not 0 < spread < SMALLEST:
+            return ""
+        return (
+            f"measurements differ by {spread:.3g} at most, too little to be squared; tell them in a smaller unit."
+        )
 
     def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
         """Compare what was given with what would be learned in its place; return a warning, or "".
@@ -119,8 +129,8 @@ class Learner:
             return f"the measurements scatter as if noise were {found:.3g}, not {held:.3g}; pass noise=None."
         if given_kernel and smaller > SURE:
             return (
-                f"the given kernel leaves {held / found:.1f} times as much unexplained as one learned from the "
-                "measurements; pass kernel=None."
+                f"the given kernel leaves {_times(held / found)} times as much unexplained as one learned from "
+                "the measurements; pass kernel=None."
             )
         return ""
 
@@ -133,6 +143,11 @@ def _far_off(data: Data, fit: Fit, held: float) -> tuple[float, float]:
     # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
     low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
     return weights @ ((noises > BADLY_OFF * held) & ~low), weights @ (noises * BADLY_OFF < held)
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio in words that stay short, however large it is."""
+    return f"{ratio:.1f}" if ratio < 1000 else f"{ratio:.1g}"
 
 
 def _alone(model: Model) -> Fit:

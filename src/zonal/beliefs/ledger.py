@@ -173,10 +173,10 @@ class Ledger(NamedTuple):
         lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
         return Ledger(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
 
-    def exact(self, slot: int) -> float | None:
-        """Return the reward of a footprint that was measured without noise, None if there is none."""
+    def exact(self, slot: int, variance: float) -> float | None:
+        """Return the mean reward of a footprint if its noise variance is known and at most this; else None."""
         line = self.lines.get((slot, False))
-        return line.mean if line is not None and line.variance == 0 else None
+        return line.mean if line is not None and line.variance <= variance else None
 
     def variance(self, slot: int, noise: float | None) -> float:
         """Return the noise variance of a footprint's mean reward: sigma^2 / T if all have the same noise."""

@@ -18,14 +18,14 @@ import numpy as np
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
-from zonal.beliefs.gp import Covariance, GaussianBelief, Overlay
+from zonal.beliefs.gp import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
 
-CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
+CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
 SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
 LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
 
@@ -108,13 +108,13 @@ class Mixture:
         """Return the mixture that tracks more footprints too."""
         return Mixture([own.tracking(tracked) for own in self.members], self.zero)
 
-    def check(self, slot: int, reward: float, ledger: Ledger) -> None:
-        """Raise if a reward without noise contradicts an earlier one of the same footprint."""
-        exact = ledger.exact(slot)
-        if exact is None:
+    def check(self, slot: int, reward: float, variance: float, ledger: Ledger) -> None:
+        """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
+        prior = max(self.members, key=_log_weight).prior[slot]
+        exact = ledger.exact(slot, KNOWN * prior)
+        if exact is None or variance > KNOWN * prior:
             return
-        scale = math.sqrt(max(self.members, key=_log_weight).prior[slot])
-        if abs(reward - exact) > CONTRADICTION * scale + 1e-9 * abs(reward - self.zero):
+        if abs(reward - exact) > CONTRADICTION * math.sqrt(prior) + 1e-9 * abs(reward - self.zero):
             raise InvalidInput(
                 "a measurement without noise contradicts an earlier one of the same region, which was "
                 f"{exact:.9g}",
@@ -143,6 +143,11 @@ class Mixture:
         for own in members:
             own.log_weight = max(own.log_weight - top, LEAST_LOG_WEIGHT)
         return Mixture(members, self.zero)
+
+    @property
+    def fragile(self) -> bool:
+        """Whether rounding shows in the belief under some model: see `GaussianBelief`."""
+        return any(own.fragile for own in self.members)
 
     @cached_property
     def weights(self) -> Floats:
@@ -224,10 +229,12 @@ class MixtureOverlay:
         self._mixture = mixture
         self.members = members
 
-    def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> MixtureOverlay:
-        """Return the overlay with one more pending measurement."""
+    def plus(
+        self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
+    ) -> MixtureOverlay:
+        """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
         pairs = zip(self._mixture.members, self.members, strict=True)
-        more = tuple(own.plus(slot, member.noise_variance(variance, weight)) for member, own in pairs)
+        more = tuple(own.plus(slot, member.noise_variance(variance, weight), minus) for member, own in pairs)
         return MixtureOverlay(self._mixture, more)
 
     @property

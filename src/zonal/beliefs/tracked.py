@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Ints
 
 Keys = NDArray[Any]
+BETWEEN = 3  # answers that are cached: choosing a trial asks about several sets of footprints under each model
 
 
 class Layout(Protocol):
@@ -60,7 +61,7 @@ class Tracked:
     _own: tuple[Any, Any] = None, None
     _since: tuple[Any, Any] = None, None
     _cross: tuple[Any, Any] = None, None
-    _between: tuple[Any, Any] = None, None
+    _between: tuple[tuple[Any, Any], ...] = ()  # the last few answers
 
     def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
         """Return these footprints and more ones of this total weight."""
@@ -109,8 +110,10 @@ class Tracked:
 
     def between(self, slots: Ints, others: Ints) -> Any:
         """Return the pairs of footprints of some slots with those of others."""
-        name = slots.tobytes(), others.tobytes()
-        if self._between[0] != name:
-            pairs = self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1))
-            self._between = name, pairs
-        return self._between[1]
+        name, last = (slots.tobytes(), others.tobytes()), self._between
+        for asked, pairs in last:
+            if asked == name:
+                return pairs
+        pairs = self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1))
+        self._between = (*last[1 - BETWEEN :], (name, pairs))
+        return pairs

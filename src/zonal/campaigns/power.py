@@ -14,9 +14,21 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
-from zonal.campaigns.rehearsal import Zonal
+from zonal.campaigns.rehearsal import ENOUGH, Limits, Zonal, few, smallest_regions
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, check_choice, need, positive_number, standard_deviation, whole_number
+from zonal.errors import (
+    LONGEST_SEED,
+    TEXTS,
+    InvalidInput,
+    check_choice,
+    is_listed,
+    listed,
+    need,
+    positive_number,
+    standard_deviation,
+    truth,
+    whole_number,
+)
 from zonal.plots.style import ESTIMATE, INK, axes_or_new
 from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
@@ -24,6 +36,7 @@ from zonal.problems.landscapes import Direction, Landscape
 from zonal.recipe import PRICES
 from zonal.rounds.settings import Given, SpaceLike
 from zonal.spaces import as_space
+from zonal.spaces.region import forbidden_rule
 from zonal.study import Study
 from zonal.tables.habits import answering
 from zonal.tables.listings import WIDEST, aligned
@@ -114,7 +127,7 @@ class Power:
         if self.std not in (None, 1.0):
             columns["mean in std of f"] = played.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
-        return "\n".join(aligned(written, [True] * len(written), WIDEST))
+        return "\n".join([*aligned(written, [True] * len(written), WIDEST), *few(self.runs)])
 
     def __str__(self) -> str:
         """Return the table."""
@@ -151,7 +164,8 @@ class Power:
         ax.set_ylabel("regret: the best average,\nminus that of the region found")
         ax.grid(axis="y", color="#dddddd", lw=0.6)
         ax.set_axisbelow(True)
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        note = f"only {self.runs} runs: these may be far off" if self.runs < ENOUGH else None
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, title=note)
         return ax
 
 
@@ -206,8 +220,9 @@ def power(
     jobs, progress
         Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
     **settings
-        Settings of the search, as for `maximize`: policy, feedback, max_looks; times, overhead, cost and travel,
-        with which noise refers to one unit of time and budgets are in units of cost.
+        Settings of the search, as for `maximize`: policy, feedback, max_looks, forbidden (regrets then refer to
+        the best region that may be measured); times, overhead, cost and travel, with which noise refers to one
+        unit of time and budgets are in units of cost.
 
     Examples
     --------
@@ -218,7 +233,11 @@ def power(
     """
     planned = _budgets(budgets, any(settings.get(name) for name in PRICES))
     runs, rng = whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
+    need(rng.bit_length() <= LONGEST_SEED, "rng is too large", rng, "Pass a smaller seed.")
+    given, progress = truth(given, "given"), truth(progress, "progress")
     source = _source(as_space(space), kernel, signal, given, landscape, direction)
+    if settings.get("forbidden") is not None:
+        settings["forbidden"] = forbidden_rule(source.space, settings["forbidden"])  # an iterator is read once
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
     if not callable(noise):
         standard_deviation(noise, "noise")
@@ -233,10 +252,11 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
     def checked(budget: Any) -> float:
         return positive_number(budget, "a budget") if priced else whole_number(budget, "a budget", 1)
 
-    if isinstance(budgets, Iterable) and not isinstance(budgets, str):
-        listed = sorted({checked(budget) for budget in budgets})
-        need(listed, "there is no budget", budgets, "Pass one number, or several.")
-        return tuple(listed)
+    if is_listed(budgets) and not isinstance(budgets, TEXTS):
+        fix = "Pass one number, or several."
+        several = sorted({checked(budget) for budget in listed(budgets, "budgets must be numbers", fix)})
+        need(several, "there is no budget", budgets, fix)
+        return tuple(several)
     most = checked(budgets)
     if priced:
         return tuple(most / share for share in SHARES)
@@ -279,7 +299,13 @@ def _regrets(
     else:
         kernel, landscape = source.draw(np.random.default_rng(function))
         settings = settings | ({"kernel": kernel, "noise": noise} if given else {})
-    player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
+    player, chance = Zonal(tuple(settings.items())), landscape.regret(landscape.space.cell((0, 0)))
+    rule = forbidden_rule(landscape.space, settings.get("forbidden"))
+    if rule is not None:
+        allowed = Limits(rule).allow(smallest_regions(landscape.space))
+        landscape = landscape.among(allowed)
+        chance = float(np.average(list(map(landscape.regret, allowed)), weights=[own.weight for own in allowed]))
+    regrets = [chance]
     for budget in budgets:
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
         found = player(landscape, instrument, budget, np.random.default_rng(search))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import click
 from zonal.commands import frame
 from zonal.commands.bench import standing
 from zonal.errors import InvalidInput
+from zonal.looking import smallest
 from zonal.recipe import arguments, template, where
 from zonal.study import Study
 from zonal.tables.wording import Key, Recipe, read_recipe
 
-PLACE = ("axes", "sequences", "table", "coords", "levels", "weight", "smallest")  # options that define the space
-MEASURED = {"value": "name", "unit": "unit", "noise": "noise"}  # options, and their names in [measurement]
+# Options that define the space.
+PLACE = ("axes", "sequences", "table", "decimal", "coords", "levels", "weight", "smallest")
+CALLED = {"axes": "axis", "table": "points"}  # options whose values have another name
 EXAMPLES = """\b
 Examples:
   zonal new --template > sky.toml
@@ -28,20 +31,12 @@ Examples:
 
 @click.command(cls=frame.Command, epilog=EXAMPLES)
 @click.argument("path", metavar="[STUDY]", required=False, type=frame.FILE)
-@click.option("--recipe", type=frame.FILE, help="A TOML file with all settings.")
+@frame.recipe_option
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with comments, and exit.")
-@frame.axis_options
+@frame.space_options
 @click.option("--points", "table", type=frame.FILE, help="A table with one row per point or area.")
-@frame.column_options
 @click.option("--budget", type=float, help="Number of measurements, or their total cost.")
-@frame.price_options
-@click.option("--cost-unit", help="Unit of costs.")
-@click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
-@click.option("--value", help="Name of what is measured.")
-@click.option("--unit", help="Its unit.")
-@frame.number_option("--max-looks", help="Most measurements of one region.")
-@click.option("--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated.")
-@frame.number_option("--seed", least=0, help="Seed of all random numbers.")
+@frame.study_options
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
     """Start a study in a new file, from a recipe or from options."""
     if wants_template:
@@ -49,33 +44,51 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
         return
     if path is None:
         raise click.UsageError("Missing argument 'STUDY': the file to create.")
-    named = [name for name, own in flags.items() if own not in (None, False, ())]
-    if recipe is not None and named:
-        flag = {"axes": "axis", "table": "points"}.get(named[0], named[0].replace("_", "-"))
-        raise click.UsageError(f"--{flag} cannot be combined with --recipe: write it into {recipe}.")
-    words = _from_flags(**flags) if recipe is None else read_recipe(recipe)
+    refuse_beside(recipe, flags)
+    if recipe is None and flags["budget"] is None:
+        raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
+    place = {name: flags.pop(name) for name in PLACE}
+    words = described(where(**place), **flags) if recipe is None else read_recipe(recipe)
     given = arguments(words)
     with words.blamed():
         study = Study.create(path, **given)
-    frame.say(f"{path}: {standing(study)}")
+    frame.say(f"{path}: {standing(study)} {smallest(study)}.")
 
 
-def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...], **flags: Any) -> Recipe:
-    """Return the recipe that the options are equivalent to."""
-    if budget is None:
-        raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
-    recipe = where(**{name: flags.pop(name) for name in PLACE})
-    measured = frame.given({key: flags.pop(name) for name, key in MEASURED.items()})
-    said = {
-        **flags,
+def refuse_beside(recipe: Path | None, flags: Mapping[str, Any]) -> None:
+    """Raise if an option is given beside a recipe, which has all settings."""
+    named = [name for name, own in flags.items() if own not in (None, False, ())]
+    if recipe is not None and named:
+        flag = CALLED.get(named[0], named[0].replace("_", "-"))
+        raise click.UsageError(f"--{flag} cannot be combined with --recipe: write it into {recipe}.")
+
+
+def described(
+    place: Recipe,
+    *,
+    budget: float,
+    minimize: bool,
+    value: str | None,
+    unit: str | None,
+    noise: float | None,
+    noise_per_weight: float | None,
+    forbidden: tuple[str, ...],
+    **plain: Any,
+) -> Recipe:
+    """Return the recipe that options are equivalent to, given the recipe of their space."""
+    if None not in (noise, noise_per_weight):
+        raise click.UsageError("--noise and --noise-per-weight exclude each other.")
+    spread = noise if noise_per_weight is None else {"per_weight": noise_per_weight}
+    words = {
+        **plain,
         "budget": frame.whole(budget),
         "forbidden": list(forbidden) or None,
         "direction": "minimize" if minimize else None,
-        "measurement": measured,
+        "measurement": frame.given({"name": value, "unit": unit, "noise": spread}),
     }
-    places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in said}
-    places |= {("measurement", "noise"): "--noise"}
-    return Recipe({**recipe.words, **frame.given(said)}, {**recipe.places, **places}, recipe.source)
+    places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in words}
+    places |= {("measurement", "noise"): "--noise" if noise_per_weight is None else "--noise-per-weight"}
+    return Recipe({**place.words, **frame.given(words)}, {**place.places, **places}, "the options")
 
 
 @frame.study_command()

@@ -1,30 +1,33 @@
-"""Commands at the bench: ask, tell, observe, give up, allow, correct, retract."""
+"""Commands at the bench: ask, tell, observe, give up, forbid, allow, correct, retract."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from zonal import looking
+from zonal import deeds, looking
 from zonal.averages.feedback import Slope
 from zonal.commands import frame, sheets
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, need, refuse
+from zonal.commands.sheet_rows import questions
+from zonal.commands.trial_numbers import TRIAL, numbered
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, TrialError, refuse
+from zonal.rounds.checks import told_late
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
 from zonal.tables import read_table
 from zonal.tables.listings import Listing, counted
+from zonal.tables.sheet_files import SheetFile
 
 T = TypeVar("T")
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
-NUMBER = click.IntRange(min=0)
+note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -35,19 +38,36 @@ observation_option = click.option(
 @click.option("--csv", "sheet", type=frame.FILE, help="Write a new sheet with an empty column for the values.")
 @click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
+@frame.separator_option
+@frame.decimal_option
+@click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
+@click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
 @frame.json_option
-def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, as_json: bool) -> None:
+def ask(
+    study: Study,
+    wanted: int,
+    sheet: Path | None,
+    pending: bool,
+    key: str,
+    separator: str | None,
+    decimal: str | None,
+    within: tuple[str, ...],
+    avoid: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Which regions to measure next.
 
-    If fewer than the wanted number are left, returns those and says so.
+    If fewer than the wanted number are left, returns those and says so. A sheet is written for Excel (.xlsx), with
+    tabs (.tsv) or as CSV, by its ending. A REGION is written as in `zonal observe`: what is asked for lies within
+    one of --within, and overlaps none of --avoid.
     """
-    if sheet is not None:
-        free, named = not sheet.exists(), not sheet.name.lower().endswith((".xlsx", ".parquet", ".gz"))
-        need(free, "this file exists already, and may hold values", str(sheet), "Choose another name.")
-        need(named, "trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
-    trials = list(study.pending) if pending else _ask(study, wanted, key)
-    if sheet is not None:
-        _write_new(sheet, sheets.questions(study, trials))
+    if pending and (within or avoid):
+        raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
+    now = {"within": _places(study, within), "avoid": _places(study, avoid)}
+    file = None if sheet is None else SheetFile(sheet, separator, decimal)
+    trials = list(study.pending) if pending else _ask(study, wanted, key, now)
+    if file is not None:
+        _write_questions(file, study, trials)
         frame.say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
         frame.echo_json(trials)
@@ -55,16 +75,21 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
         echo_trials(study, trials)
 
 
-def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
+def _places(study: Study, regions: tuple[str, ...]) -> list[Any] | None:
+    """Return regions written in a shell; None if there are none."""
+    return [study.space.region(sheets.place_of(study.space, own)) for own in regions] or None
+
+
+def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
     asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
     number = min(wanted, asked_before or study._looks_left)
     if number == 0:
         raise _spent(study)
     try:
-        trials = study.ask(number, key=key, by=BENCH)
+        trials = study.ask(number, key=key, by=BENCH, **now)
     except (Exhausted, BudgetSpent):
-        trials = _one_by_one(study, number, key)
+        trials = _one_by_one(study, number, key, now)
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
         spent = "the budget leaves no more" if fewer else "no other region can be measured"
@@ -72,12 +97,12 @@ def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     return trials
 
 
-def _one_by_one(study: Study, number: int, key: str) -> list[Trial]:
+def _one_by_one(study: Study, number: int, key: str, now: dict[str, Any]) -> list[Trial]:
     """Return the trials that are left, at least one."""
     trials: list[Trial] = []
     for at in range(number):
         try:
-            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH))
+            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH, **now))
         except (Exhausted, BudgetSpent) as error:
             if not trials:
                 raise _spent(study) if isinstance(error, BudgetSpent) else error from None
@@ -95,16 +120,13 @@ def _spent(study: Study) -> frame.Refusal:
     return frame.Refusal(spent, frame.NOTHING_LEFT)
 
 
-def _write_new(path: Path, content: str) -> None:
-    """Write a file that was not there."""
+def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> None:
     try:
-        # With a byte order mark if needed: some spreadsheets guess the encoding wrongly.
-        with path.open("x", encoding="utf-8" if content.isascii() else "utf-8-sig", newline="") as out:
-            out.write(content)
-    except OSError as error:
-        problem = f"the sheet cannot be written ({error.strerror}), and the trials are under way"
+        file.write(questions(study, trials))
+    except CannotWrite as error:
+        problem = f"the sheet cannot be written ({error.reason}), and the trials are under way"
         fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
-        raise InvalidInput(problem, str(path), fix) from None
+        raise InvalidInput(problem, str(file.path), fix) from None
 
 
 def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
@@ -118,10 +140,10 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 
 
 @frame.study_command(context_settings=NUMBERS)
-@click.argument("trial", required=False, type=NUMBER)
+@click.argument("trial", required=False, type=TRIAL)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
-@click.option("--note", default="", help="A note kept with the trial.")
+@note_option
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
@@ -129,9 +151,11 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
     "--csv", "sheet", type=frame.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
+@click.option("--changed", is_flag=True, help="Also take rows of trials that changed after the sheet was written.")
+@frame.decimal_option
 def tell(
     study: Study,
-    trial: int | None,
+    trial: int | str | None,
     value: str | None,
     sem: str | None,
     note: str,
@@ -140,33 +164,46 @@ def tell(
     minus: str | None,
     sheet: Path | None,
     correct: bool,
+    changed: bool,
+    decimal: str | None,
 ) -> None:
     """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
-    A sheet is taken completely or not at all. Slopes are means of df/dx over the region, per unit of the axis:
-    --slope x=0.3:0.1. For a difference, the column minus of a sheet names the other region.
+    A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or given up after the
+    sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial under way.
+    Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
+    column minus of a sheet names the other region.
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
+    stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
     one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _tell_sheet(study, sheet, correct)
+        return _tell_sheet(study, sheet, correct, changed, decimal)
     assert trial is not None
     assert value is not None
+    trial = numbered(study, trial, "asked")
     along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
     frame.say(standing(study))
 
 
-def _tell_sheet(study: Study, sheet: Path, correct: bool) -> None:
-    found, before = sheets.answers(read_table(sheet), study, correct), study.trials
-    sheets.take(found, study, watched=slowly)
-    now = study.trials
-    for number, _ in found.changed:
-        frame.say(f"{corrected(before[number], now[number])}.")
-    changed = f", {len(found.changed)} corrected" if found.changed else ""
+def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
+    before = sheets.told_before(study)
+    found = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
+    now = sheets.told_before(study) if found.corrected else before
+    for number, _ in found.corrected:
+        frame.say(f"{corrected(before[number][0], now[number][0])}.")
+    for number, (row, how) in found.outdated.items():
+        frame.say(f"Row {row} was left out: trial {number} {how} after the sheet was written.")
+    for number, left in found.notes_left.items():
+        said = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
+        frame.say(f"{said} --{left.option} keeps it.")
+    mended = f", {len(found.corrected)} corrected" if found.corrected else ""
     known = f", {len(found.known)} known already" if found.known else ""
-    frame.say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
+    noted = f", {counted(len(found.notes), 'note')} kept" if found.notes else ""
+    old = f", {len(found.outdated)} left out (--changed takes them too)" if found.outdated else ""
+    frame.say(f"{len(found.new)} told{mended}{known}{old}{_left_empty(found.empty)}{noted}. {standing(study)}")
 
 
 def _slope(text: str) -> tuple[str, tuple[float, float]]:
@@ -185,8 +222,10 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
+@click.option("--note", default="", help="A note kept with the observation.")
 @click.option("--csv", "sheet", type=frame.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
+@frame.decimal_option
 def observe(
     study: Study,
     region: str | None,
@@ -194,37 +233,36 @@ def observe(
     sem: str | None,
     slope: str | None,
     minus: str | None,
+    note: str,
     sheet: Path | None,
     again: bool,
+    decimal: str | None,
 ) -> None:
     """Add earlier measurements, which cost no budget: a REGION and its VALUE, or a whole sheet.
 
     A sheet is taken completely or not at all. A REGION is written as ATNNNNNN, "NSW > Coast", "l=0..90,
     sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
-    value, sem, and if needed slope and minus.
+    value, sem, note, and if needed slope and minus.
     """
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _observe_sheet(study, sheet, again)
+        return _observe_sheet(study, sheet, again, decimal)
     assert region is not None
     assert value is not None
     place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = sheets.place_of(study.space, minus)
-    seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
+    seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
     frame.say(f"1 measurement taken in: observation {seen.number}.")
 
 
-def _observe_sheet(study: Study, sheet: Path, again: bool) -> None:
-    found = sheets.earlier(sheet, study)
-    taken = found.new + found.known if again else found.new
-    for place, answer in slowly(sorted(taken, key=lambda own: own[1].row), "taking in"):
-        study.observe(place, answer.value, answer.sem, place.feedback, minus=answer.minus)
-    known = ""
+def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
+    found, known = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+    taken = len(found.new) + (len(found.known) if again else 0)
     if found.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in found.known)
         known = f", {len(found.known)} known already (row {rows} of the sheet; --again takes them too)"
-    frame.say(f"{counted(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+    frame.say(f"{counted(taken, 'measurement')} taken in{known}{_left_empty(found.empty)}.")
 
 
 def _left_empty(rows: int) -> str:
@@ -232,79 +270,121 @@ def _left_empty(rows: int) -> str:
 
 
 @frame.study_command("give-up")
-@click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
 @click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
 @click.option("--not-tried", is_flag=True, help="It was not tried: this does not count against its region.")
-def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool) -> None:
-    """Give up trials that could not be measured; the budget gets them back."""
+@note_option
+def give_up(study: Study, trials: tuple[int | str, ...], never: bool, not_tried: bool, note: str) -> None:
+    """Give up trials that could not be measured; the budget gets them back.
+
+    A TRIAL may be given by its region, if that has one trial under way.
+    """
     if never and not_tried:
         raise click.UsageError("--never and --not-tried exclude each other.")
     under_way = {trial.number for trial in study.pending}
-    stray = [number for number in trials if number not in under_way]
+    numbers = dict.fromkeys(numbered(study, trial, "asked") for trial in trials)
+    stray = [number for number in numbers if number not in under_way]
     shown = ", ".join(map(str, sorted(under_way))) or "none"
     refuse(stray, "nothing was given up: this trial is not under way", f"Under way: {shown}.")
-    end = study.withdraw if not_tried else partial(study.give_up, retry=not never)
-    for number in dict.fromkeys(trials):
-        end(number)
+
+    def end(draft: Study) -> None:
+        for number in numbers:
+            if not_tried:
+                draft.withdraw(number, note)
+            else:
+                draft.give_up(number, not never, note)
+
+    deeds.together(study, end)
     frame.say(standing(study))
 
 
 @frame.study_command()
 @click.argument("region")
-def allow(study: Study, region: str) -> None:
-    """Take back all give-ups within a REGION: it may be asked for again.
+@click.option("--note", default="", help="Why; kept in the history.")
+def forbid(study: Study, region: str, note: str) -> None:
+    """Forbid a REGION from now on: nothing that overlaps it is asked for or recommended.
 
-    A REGION is written as in `zonal observe`; the whole space takes back every give-up. Forbidden regions stay so.
+    A REGION is written as in `zonal observe`. What was measured there still counts. `zonal allow` takes it back.
     """
-    number = study.allow(study.space.from_text(region))
-    frame.say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
+    place = study.space.region(sheets.place_of(study.space, region))
+    pending = [str(trial.number) for trial in study.forbid(place, note)]
+    there = f" Still under way there: {', '.join(pending)}; tell them or give them up." if pending else ""
+    frame.say(f"{place.name} is forbidden.{there} {standing(study)}")
+
+
+@frame.study_command()
+@click.argument("region")
+def allow(study: Study, region: str) -> None:
+    """Take back all give-ups within a REGION, and what `zonal forbid` forbade: it may be asked for again.
+
+    A REGION is written as in `zonal observe`; the whole space takes back everything. Regions forbidden when the
+    study began stay so.
+    """
+    study.refresh()
+    before = len(study._state.bans)
+    number = study.allow(sheets.place_of(study.space, region))
+    lifted = before - len(study._state.bans)
+    parts = (number - lifted, "give-up"), (lifted, "forbidden region")
+    said = " and ".join(counted(count, what) for count, what in parts if count)
+    frame.say(f"{said} taken back. {standing(study)}")
 
 
 @frame.study_command(context_settings=NUMBERS)
-@click.argument("trial", type=NUMBER)
+@click.argument("trial", type=TRIAL)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
 @observation_option
-def correct(study: Study, trial: int, value: str, sem: str | None, note: str, observation: bool) -> None:
+def correct(study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool) -> None:
     """Replace a value that was told by mistake by another VALUE.
+
+    TRIAL is a number, or a region that has one trial with a value.
 
     Everything is as if the right value had been told, except that regions already split stay split. The history
     keeps the old value, and who corrected it, when and why.
     """
-    was = recorded(study, trial, observation)
+    number = numbered(study, trial, "told", observation)
+    was = recorded(study, number, observation)
     study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
-    now = recorded(study, trial, observation)
+    now = recorded(study, number, observation)
     told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
     frame.say(f"{told}. {standing(study)}")
 
 
 @frame.study_command()
-@click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
 @observation_option
-def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool) -> None:
+def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool) -> None:
     """Remove values that should never have been told; the budget gets their trials back.
 
     Everything is as if they had never been told, except that regions already split stay split. The history keeps
     the values, and who retracted them, when and why. A TRIAL may still be told.
     """
-    records = [recorded(study, number, observation) for number in dict.fromkeys(trials)]
-    for record in records:
-        study.retract(record, note)
+    numbers = dict.fromkeys(numbered(study, trial, "told", observation) for trial in trials)
+    records = [recorded(study, number, observation) for number in numbers]
+
+    def remove(draft: Study) -> None:
+        for record in records:
+            draft.retract(record, note)
+
+    deeds.together(study, remove)
     frame.say(f"retracted: {', '.join(map(corrected, records))}. {standing(study)}")
 
 
 def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Observation:
     """Return a trial that was told, or an observation, by number; raise if there is none."""
+    late = None if observation else told_late(study._state, number)
+    if late is not None:
+        number, observation = late, True
     what = "observation" if observation else "trial"
     every = [own for own in study.history() if isinstance(own[0], Observation) == observation]
-    fix = f"There are {len(every)}, counted from 0."
-    need(number < len(every), f"there is no such {what}", number, fix)
+    if number >= len(every):
+        raise TrialError(f"there is no such {what}; got {number}. There are {len(every)}, counted from 0.")
     record, (*_, now) = every[number]
-    how = "is under way" if now.state == "asked" else f"was {now.state}"
-    problem = f"nothing changed: {what} {number} {how}, and has no value"
-    need(now.value is not None, problem, number, "Check its number.")
+    if now.value is None:
+        how = "is under way" if now.state == "asked" else f"was {now.state}"
+        raise TrialError(f"nothing changed: {what} {number} {how}, and has no value. Check its number.")
     return record
 
 

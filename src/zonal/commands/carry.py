@@ -10,19 +10,31 @@ from typing import Any
 
 import click
 
-from zonal.commands import sheets
 from zonal.commands.bench import standing
-from zonal.commands.frame import DIFFERENT, FILE, Command, Refusal, new_file_argument, say, study_command
+from zonal.commands.frame import (
+    DIFFERENT,
+    FILE,
+    Command,
+    Refusal,
+    decimal_option,
+    new_file_argument,
+    say,
+    separator_option,
+    study_command,
+)
+from zonal.commands.sheet_rows import outcomes, slope_of
 from zonal.errors import InvalidInput, ZonalError, need, refuse
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
 from zonal.rounds.trials import Observation, TrialRecord
+from zonal.rounds.values import own_classes
 from zonal.study import Study
 from zonal.tables.files import content_of, write
+from zonal.tables.sheet_files import ENDINGS, SheetFile
 
-FORMATS = (1, 2, 3)  # formats that can be read; 1 had no last line, 1 and 2 no differences
+FORMATS = (1, 2, 3, 4)  # that can be read; 1 had no last line, 1 and 2 no differences, 3 nothing forbidden later
 FORMAT = FORMATS[-1]
 HEAD, END = "zonal events", "zonal end"
 
@@ -36,15 +48,29 @@ HEAD, END = "zonal events", "zonal end"
     type=click.Choice(["csv", "json", "events"]),
     help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
 )
-@click.option("--out", type=FILE, help="Write here instead of printing.")
-def export(study: Study, kind: str, out: Path | None) -> None:
-    """Write a study's trials as CSV or JSON, or its events as JSON lines."""
-    text = {"csv": sheets.outcomes, "json": document, "events": exported}[kind](study)
+@click.option("--out", type=FILE, help="Write here instead of printing; a sheet also as .xlsx or .tsv.")
+@separator_option
+@decimal_option
+def export(study: Study, kind: str, out: Path | None, separator: str | None, decimal: str | None) -> None:
+    """Write a study's trials as a sheet or as JSON, or its events as JSON lines."""
+    if kind != "csv" and (separator or decimal):
+        raise click.UsageError("--sep and --decimal are for a sheet: leave --format out.")
+    itself = study.path is not None and out is not None and out.exists() and out.samefile(study.path)
+    need(not itself, "this is the study itself", str(out), "Name another file.")
+    if kind == "csv":
+        file = SheetFile(Path("trials.csv") if out is None else out, separator, decimal, new=out is not None)
+        if out is None:
+            click.echo(file.text(outcomes(study)).encode(), nl=False)
+        else:
+            file.write(outcomes(study))
+            say(f"{out}: {standing(study)}")
+        return
+    plain = out is None or not out.name.lower().endswith(tuple(ENDINGS))
+    need(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
+    text = {"json": document, "events": exported}[kind](study)
     if out is None:
         click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte
         return
-    itself = study.path is not None and out.exists() and out.samefile(study.path)
-    need(not itself, "this is the study itself", str(out), "Name another file.")
     write(out, text.encode())
     say(f"{out}: {standing(study)}")
 
@@ -58,7 +84,7 @@ def document(study: Study) -> str:
         return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
 
     def seen(one: TrialRecord | Observation) -> dict[str, Any]:
-        found = {"slope": sheets.slope_of(one) or None, "minus": one.minus}
+        found = {"slope": slope_of(one) or None, "minus": one.minus}
         return {name: own for name, own in found.items() if own is not None}
 
     trials, outside = [], []
@@ -78,13 +104,22 @@ def exported(study: Study) -> str:
     """Return settings and events, one per line."""
     settings = study.settings
     stored = json.loads(settings_to_json(settings))
-    own = [name for name, value in stored.items() if isinstance(value, dict) and value.get("$") == "own"]
-    problem = "this study was made with a setting of the user's own, which no export can hold"
+    own = [*_own_names(stored), *own_classes(list(study.events))]
+    problem = "this study was made with something of the user's own, which no export can hold"
     refuse(own, problem, "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     as_text = Opened(settings).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
     return lines + _end(lines.encode())
+
+
+def _own_names(stored: Any) -> Iterator[str]:
+    """Yield the names of the user's own settings in a document, those within others too."""
+    if isinstance(stored, dict) and stored.get("$") == "own":
+        yield stored["name"]
+    elif isinstance(stored, dict | list):
+        for part in stored.values() if isinstance(stored, dict) else stored:
+            yield from _own_names(part)
 
 
 def _end(lines: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import re
@@ -12,20 +13,23 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from zonal.errors import BudgetSpent, CannotWrite, Exhausted, StudyFileError, ZonalError
+from zonal import interrupts
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, StudyFileError, ZonalError
 from zonal.looking import for_programs
 from zonal.study import Study
-from zonal.tables.files import check_writable, file_path
+from zonal.tables.files import check_writable, content_of, file_path, text_of
 from zonal.tables.listings import Listing
+from zonal.tables.sheet_files import SEPARATORS
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 # 1: refused; 2 (click's own): wrong usage.
-REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
+REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, interrupts.INTERRUPTED
 OF_ERRORS = {BudgetSpent: NOTHING_LEFT, Exhausted: NOTHING_LEFT, StudyFileError: BAD_FILE, ZonalError: REFUSED}
 PICTURES = (".png", ".pdf", ".svg")
 NUMBERS = "NUMBER[,NUMBER...]"
@@ -76,6 +80,8 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
         raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
         raise _of_system(error) from error
+    except KeyboardInterrupt:
+        raise Refusal("interrupted.", INTERRUPTED) from None
 
 
 def _of_system(error: OSError) -> Exception:
@@ -95,7 +101,8 @@ SPOKEN = {
     r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
     r"study\.table\(\)": "`zonal export`",
     r"Use plot_regions.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
-    r"\b(?:study\.)?(ask|tell|observe|allow|correct|retract|extend|refit)\(n?\)": r"`zonal \1`",
+    r"\b(?:study\.)?(ask|tell|observe|forbid|allow|correct|retract|extend|refit)\(n?\)": r"`zonal \1`",
+    r'Pass decimal="(.)"': r"Pass --decimal \1",
     r"\bMean\(\)": "mean",
     r"\bCenter\(\)": "center",
     r"\bzn\.(?=[A-Z])": "",
@@ -134,6 +141,18 @@ def echo_table(listing: Listing) -> None:
     """Print a table: as wide as the terminal, or in full if there is none."""
     fits = sys.stdout.isatty() or "COLUMNS" in os.environ
     click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
+
+
+def shapes_of(path: Path) -> list[Any]:
+    """Return the shapes of a GeoJSON file, in order."""
+    try:
+        document = json.loads(text_of(content_of(path, "the file of shapes"), "the file of shapes", path))
+        return [SimpleNamespace(__geo_interface__=own["geometry"]) for own in document["features"]]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if isinstance(error, ZonalError):
+            raise
+        fix = "Pass GeoJSON: a FeatureCollection with a polygon for each member."
+        raise InvalidInput("shapes cannot be read", str(path), fix) from None
 
 
 class FilePath(click.Path):
@@ -187,6 +206,17 @@ class _OpenStudy(FilePath):
 study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
 new_file_argument = click.argument("path", metavar="STUDY", type=FILE)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+separator_option = click.option(
+    "--sep",
+    "separator",
+    type=click.Choice(list(SEPARATORS)),
+    help="Between the cells of a .csv; with ; numbers get decimal commas  [default: ,]",
+)
+decimal_option = click.option(
+    "--decimal", type=click.Choice([".", ","]), help="The decimal mark of the table  [default: found out]"
+)
 
 
 def study_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
@@ -258,17 +288,20 @@ def with_options(*options: Decorator) -> Decorator:
     return add
 
 
-axis_options = with_options(
+seed_option = click.option(
+    "--seed", "--rng", type=click.IntRange(min=0), help="Seed of all random numbers; --rng is the same."
+)
+# What may be set of a study, for `new`, `power` and `rehearse` alike.
+space_options = with_options(
     click.option(
         "--axis",
         "axes",
         multiple=True,
-        metavar="NAME=LOW..HIGH[:UNIT[:SCALE]]",
-        help="An axis; may be repeated. dye=red,green is categorical. SCALE: log, integer or periodic.",
+        metavar="NAME=LOW..HIGH[:UNIT][:SCALE]",
+        help="An axis; may be repeated. dye=red,green is categorical. SCALE: linear, log, integer or periodic.",
     ),
     click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
-)
-column_options = with_options(
+    decimal_option,
     click.option("--coords", callback=names, help="Columns of coordinates or features, separated by commas."),
     click.option("--levels", callback=names, help="Columns of nested areas, the coarsest first."),
     click.option("--weight", help="Column of weights, such as populations  [default: 1 each]"),
@@ -278,11 +311,32 @@ column_options = with_options(
         metavar=NUMBERS,
         help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
-    click.option("--minimize", is_flag=True, help="Find the lowest average."),
 )
-price_options = with_options(
+study_options = with_options(
+    click.option("--minimize", is_flag=True, help="Find the lowest average."),
+    click.option("--value", help="Name of what is measured; in a table of values, their column."),
+    click.option("--unit", help="Its unit."),
+    click.option("--noise", type=Finite(), help="Standard deviation of one measurement."),
+    click.option(
+        "--noise-per-weight",
+        type=Finite(),
+        help="The same for a region of weight 1; for others it is divided by the root of their weight.",
+    ),
+    number_option("--max-looks", help="Most measurements of one region."),
+    click.option(
+        "--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated."
+    ),
     click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
     click.option("--times", callback=numbers, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
     click.option("--overhead", type=float, help="Further cost of every look."),
     click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
+    click.option("--cost-unit", help="Unit of costs."),
+    seed_option,
 )
+shapes_option = click.option(
+    "--shapes",
+    callback=lambda ctx, param, value: None if value is None else shapes_of(value),
+    type=FILE,
+    help="A GeoJSON file with the polygons of points or areas, in the order of their table.",
+)
+recipe_option = click.option("--recipe", type=FILE, help="A TOML file with all settings.")

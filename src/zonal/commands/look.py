@@ -20,6 +20,7 @@ from zonal.plots import Kind, column_width
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Recommendation
 from zonal.study import Study
+from zonal.tables import read_table
 from zonal.tables.files import write_picture
 from zonal.tables.listings import Cell, Chance, Listing, counted, labelled
 
@@ -63,6 +64,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if study.pending:
         click.echo("\nunder way")
         echo_trials(study, study.pending)
+    if known["forbidden"]:
+        click.echo(f"\nforbidden since the study began: {'; '.join(known['forbidden'])}")
     if known["tree"] and (whole or measured):
         _echo_tree(study, known["tree"], whole)
 
@@ -99,6 +102,7 @@ def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     """Return the state of a study for programs; of its regions, as far as they are known."""
     names = ("budget", "told", "remaining", "direction", "edited", "pending")
     known: dict[str, Any] = {name: getattr(study, name) for name in names}
+    known["forbidden"] = [region.name for region in study.forbidden]
     known |= {
         "best": [],
         "outlook": None,
@@ -118,6 +122,9 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
     try:
         outlook = study.outlook(ahead)
     except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
+        return None
+    except StudyFileError as error:  # a function of the user's own is missing
+        frame.say(f"What more measurements would bring is left out: {frame.spoken(str(error))}")
         return None
     return outlook if math.isfinite(outlook.rise) else None
 
@@ -165,16 +172,30 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
 @click.option("--csv", "sheet", type=frame.FILE, help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
 @click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
+@click.option("-o", "--out", type=frame.FILE, help="Write the table to a CSV file, numbers with all digits.")
+@frame.decimal_option
 @frame.json_option
 def predict(
-    study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool, **limits: float | None
+    study: Study,
+    where: tuple[str, ...],
+    sheet: Path | None,
+    out: Path | None,
+    decimal: str | None,
+    as_json: bool,
+    **limits: float | None,
 ) -> None:
-    """Predict the averages of any REGIONs; see `zonal observe` for how to write one."""
-    if bool(where) == (sheet is not None):
-        raise click.UsageError("Pass REGIONs, or --csv FILE.")
+    """Predict the averages of any REGIONs; see `zonal observe` for how to write one.
+
+    Without any, of all regions of the smallest size.
+    """
+    if where and sheet is not None:
+        raise click.UsageError("Pass REGIONs, or --csv FILE, not both.")
     space = study.space
-    said = [space.region(space.from_text(text)) for text in where]
-    asked = said if sheet is None else sheets.places(sheet, space)
+    asked = [space.region(sheets.place_of(space, text)) for text in where]
+    if sheet is not None:
+        asked = sheets.places(read_table(sheet, decimal), space)
+    elif not where:
+        asked = list(study.predict().regions)
     given = {side: limit for side, limit in limits.items() if limit is not None}
     chances = {side: study.probability(asked, **{side: limit}) for side, limit in given.items()}
     found = study.predict(asked)
@@ -183,6 +204,11 @@ def predict(
         frame.echo_json(list(Listing("", columns)))
         return
     more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
+    if out is not None:
+        listing = found.table()
+        Listing("", {**listing.columns, **more}).to_csv(out)
+        click.echo(f"{counted(len(asked), 'region')}: {out.resolve()}")
+        return
     frame.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
 
 
@@ -192,9 +218,23 @@ def _beyond(side: Side) -> click.Command:
     @frame.study_command(side, context_settings=NUMBERS)
     @click.argument("threshold", type=float, required=False)
     @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
+    @click.option("--sigma", type=float, help="Instead: least distance from THRESHOLD, in standard deviations.")
+    @click.option("--patches", "joined", is_flag=True, help="Join regions that touch.")
+    @click.option("--within", type=float, help="For --patches of points or areas: largest distance of neighbours.")
     @frame.json_option
-    def command(study: Study, threshold: float | None, probability: float | None, as_json: bool) -> None:
-        found: LikelyRegions = getattr(study, side)(threshold, probability)
+    def command(
+        study: Study,
+        threshold: float | None,
+        probability: float | None,
+        sigma: float | None,
+        joined: bool,
+        within: float | None,
+        as_json: bool,
+    ) -> None:
+        if within is not None and not joined:
+            raise click.UsageError("--within is for --patches.")
+        likely: LikelyRegions = getattr(study, side)(threshold, probability, sigma=sigma)
+        found = likely.patches(within) if joined else likely
         if as_json:
             frame.echo_json(found)
         else:
@@ -214,12 +254,16 @@ above, below = _beyond("above"), _beyond("below")
 @click.option(
     "--kind",
     type=click.Choice(get_args(Kind)),
-    help="The measurements in order, the tree, the learned model, the tree as shelves, a map over two "
-    "coordinates, or the cells along one axis  [default: what suits the space]",
+    help="history: the measurements in order; tree or regions, which are the same: the tree as shelves; model: "
+    "the learned model; map: over two coordinates; cells: along one axis  [default: what suits the space]",
 )
-def plot(study: Study, out: Path, kind: Kind | None) -> None:
+@frame.shapes_option
+def plot(study: Study, out: Path, kind: Kind | None, shapes: list[Any] | None) -> None:
     """Plot what is known, what was measured and what was found."""
+    if shapes is not None and kind not in (None, "map"):
+        raise click.UsageError("--shapes are for a map.")
     with column_width():
-        figure: Any = study.plot(kind).figure
+        drawn = study.plot(kind) if shapes is None else study.plot("map", shapes=shapes)
+        figure: Any = drawn.figure
         write_picture(figure, out, dpi=150)
     click.echo(f"picture of {counted(study.told, 'measurement')}: {out.resolve()}")

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from zonal.driving.hand import reply
+from zonal.driving.variables import HIGH, LOW, variable
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.trials import Trial
 
@@ -53,11 +54,19 @@ class Program:
     """A program that measures, given as words: its name and its arguments.
 
     It counts as failed after `timeout` seconds, and is tried again `retries` times. If `priced`, it is told how
-    long to measure, and what that costs.
+    long to measure, and what that costs. If `plain`, axes have no environment variables.
     """
 
-    def __init__(self, words: Sequence[str], timeout: float | None, retries: int, priced: bool = False) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        timeout: float | None,
+        retries: int,
+        priced: bool = False,
+        plain: bool = False,
+    ) -> None:
         self._priced = priced
+        self._plain = plain
         found = shutil.which(words[0])
         if found is None:
             fix = "Check its path, and whether it may be executed (chmod +x); ./ is needed for one in this folder."
@@ -91,7 +100,7 @@ class Program:
         with tempfile.TemporaryFile() as asked, closing(_Output()) as out, closing(_Output()) as err:
             asked.write(json.dumps(question).encode() + b"\n")
             asked.seek(0)
-            process = self._start(environment(question, trial), asked, out, err)
+            process = self._start(environment(question, trial, self._plain), asked, out, err)
             try:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(self._timeout)
@@ -228,21 +237,17 @@ def _lives(group: int) -> bool:
     return not stats or bool(states - {"Z", "X"})
 
 
-def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
-    """Return the environment variables for a program; names in capitals, other characters as underscores."""
+def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) -> dict[str, str]:
+    """Return the environment variables for a program; without those of the axes if `plain`."""
     said = {**question, "study": question["study"] or "", "region": trial.region.name}
-    variables = {f"ZONAL_{name.upper()}": str(own) for name, own in said.items()}
-    bounds: Mapping[str, Any] = question["region"].get("bounds", {})
+    variables = {variable(name): str(own) for name, own in said.items()}
+    bounds: Mapping[str, Any] = {} if plain else question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
-        variables |= {f"{_variable(name)}_LOW": repr(low), f"{_variable(name)}_HIGH": repr(high)}
+        variables |= {variable(name) + LOW: repr(low), variable(name) + HIGH: repr(high)}
     symbols = question["region"].get("symbols", {})
-    if isinstance(symbols, dict):
-        variables |= {_variable(name): "|".join(map(str, own)) for name, own in symbols.items()}
+    if isinstance(symbols, dict) and not plain:
+        variables |= {variable(name): "|".join(map(str, own)) for name, own in symbols.items()}
     return {name: text.replace("\0", "") for name, text in variables.items()}
-
-
-def _variable(name: str) -> str:
-    return "ZONAL_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
 def _value(out: str, err: str) -> Value:

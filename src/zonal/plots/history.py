@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal.arrays import Flags, Floats
 from zonal.looking import is_empty
 from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, axes_or_new, legend_above, rim, told, value_label
 from zonal.rounds.events import Measured
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zonal.reading import Reading
 
 MANY = 200  # measurements, beyond which they are drawn behind the best region
+MARGIN = 0.12  # of what is shown, above and below it
 MOST_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
 MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
@@ -26,16 +27,21 @@ MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the measurements of a study in order, and the average of the best region so far.
 
-    There is a dot per measurement, darker for smaller regions, with its standard error if one was told; trials
-    given up and under way are ticks below. The line is the posterior mean of the region recommended after each
+    There is a dot per measured average and a diamond per measured difference, darker for smaller regions, with its
+    standard error if one was told; trials given up and under way are ticks below.
+
+    The line is the posterior mean of the region recommended after each
     measurement (after some of them, if there are many), plus and minus two standard deviations.
     """
     from matplotlib.ticker import MaxNLocator
 
     ax = axes_or_new(ax, 7.5, 4.0)
-    facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in told(study)]
+    trials = told(study)
+    facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in trials]
     if facts:
-        _dots(ax, *np.array(facts, dtype=float).T)
+        differs = np.array([trial.minus is not None for trial in trials])
+        numbers, values, errors, depth = np.array(facts, dtype=float).T
+        _dots(ax, numbers, values, errors, depth, differs)
     _ticks(study, ax)
     if not is_empty(study):
         _best_so_far(study, ax)
@@ -46,16 +52,20 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floats) -> None:
-    """Draw measured averages with their standard errors, coloured by depth."""
+def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floats, differs: Flags) -> None:
+    """Draw measured averages and differences with their standard errors, coloured by depth."""
     from matplotlib.ticker import MaxNLocator
 
     if errors.any():
         ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
-    dots = ax.scatter(
-        numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(values), 5, 24)), edgecolors=INK,
-        linewidths=0.4, zorder=2 if len(values) > MANY else 4, label="a measured average",
-    )  # fmt: skip
+    for which, mark, label in ((~differs, "o", "a measured average"), (differs, "D", "a measured difference")):
+        if which.any():
+            dots = ax.scatter(
+                numbers[which], values[which], c=depth[which], cmap="cividis_r",
+                vmin=depth.min(), vmax=depth.max(),
+                s=float(np.clip(4000 / len(values), 5, 24)), edgecolors=INK, linewidths=0.4, marker=mark,
+                zorder=2 if len(values) > MANY else 4, label=label,
+            )  # fmt: skip
     bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
     bar.set_label("depth in the tree: small regions are dark")
 
@@ -76,6 +86,18 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
     rim(line)
     ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
                     label="two standard deviations")  # fmt: skip
+    _clip(study, ax, mean, std)
+
+
+def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
+    """Limit the plot to what was measured and found; the band of the first few measurements may lie beyond it."""
+    seen = [(trial.value, trial.sem or 0.0) for trial in told(study)]
+    ends = [edge for value, error in seen if value is not None for edge in (value - error, value + error)]
+    ends += [*mean, mean[-1] - 2 * std[-1], mean[-1] + 2 * std[-1]]
+    low, high = min(ends), max(ends)
+    margin = MARGIN * (high - low) or MARGIN * max(abs(high), 1.0)
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(max(bottom, low - margin), min(top, high + margin))
 
 
 def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:

@@ -126,7 +126,8 @@ def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
 
 def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
-    told = style.told(study)[-MOST_BARS:]
+    _references(study, ax, j)
+    told = [trial for trial in style.told(study) if trial.minus is None][-MOST_BARS:]
     if not told:
         return
     colours = _colours(study.space, curves, [trial.region for trial in told])
@@ -136,6 +137,17 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
     bars.set_capstyle("round")
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
+
+
+def _references(study: Reading, ax: Axes, j: int) -> None:
+    """Mark, along the lower edge, where differences were measured, and what was subtracted."""
+    measured = [trial.region for trial in style.told(study) if trial.minus is not None]
+    below: dict[str, Any] = {"ls": "none", "ms": 5, "transform": ax.get_xaxis_transform(), "zorder": 2.6}
+    marks = ((measured, "D", "measured as a difference"), (style.subtracted(study), "x", "subtracted from it"))
+    for regions, mark, label in marks:
+        if regions:
+            x = style.middles(study.space, j, np.array([region.drawn[j] for region in regions]))
+            ax.plot(x, [0.03] * len(x), marker=mark, color=style.INK, mfc="none", label=label, **below)
 
 
 def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:

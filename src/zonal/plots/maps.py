@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import need
+from zonal.errors import need, plain_array
 from zonal.plots import style
 from zonal.plots.lines import combinations
 from zonal.plots.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
@@ -50,16 +50,18 @@ def plot_map(
         On `Points` or a `Hierarchy` with two features, or on a `Box` of two axes.
     truth : array or series, optional
         True values to draw underneath: one per member, by its index if it has one, or for a box one per pixel,
-        shape (first axis, second axis). By default the posterior means of the leaves.
+        with named axes as `zonal.problems.from_table` takes them (``{"axes": ("sin_b", "l"), "values": image}``);
+        without names of shape (first axis, second axis). By default the posterior means of the leaves.
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
         Polygons of the members, one per row in the order in which the space was given them; by default those of
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
     """
+    need(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
     fits = space.lines[:2] == (0, 1) and (space.axes is None or space.d <= 2)
     need(fits, "this map needs two coordinates", space.names, "Use plot_regions.")
     ax = style.axes_or_new(ax, 7.5, 5.0)
-    values = None if truth is None else np.asarray(space.arrange(truth, "truth"))
+    values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
     style.colour_bar(study, ax, shown, truth is not None)
@@ -67,11 +69,22 @@ def plot_map(
     return ax
 
 
+def _true_values(space: Any, truth: Any) -> Floats:
+    """Return true values of members or pixels, after checking."""
+    fix = "Pass one number per member, or per pixel of the two axes."
+    values: Floats = plain_array(space.arrange(truth, "truth"), "truth must be numbers", fix, float)
+    wanted = (space.size,) if space.axes is None else "two dimensions"
+    right = values.shape == wanted if space.axes is None else values.ndim == 2 and values.size > 0
+    need(right, f"truth must have {wanted}", values.shape, fix)
+    need(np.isfinite(values).all(), "truth must be finite", values, fix)
+    return values
+
+
 def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
 
-    A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; with
-    symbols, for those in its title. Colours fade where little is known.
+    A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; its
+    title says where that is, and for which symbols. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
     need(panels, "these maps need two coordinates", study.space.names, "Use plot_regions.")
@@ -85,7 +98,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
         inner = ax.inset_axes(((column + 0.19) / across, 1 - (row + 0.82) / down, 0.75 / across, 0.7 / down))
         shown = panel.draw(inner, (float(means.min()), float(means.max())))
         inner.tick_params(labelsize="small")
-        inner.set_title(", ".join(map(str, panel.symbols.values())), fontsize="small")
+        inner.set_title(panel.title, fontsize="small")
         handles, labels = inner.get_legend_handles_labels()
         explained = dict(zip(labels, handles, strict=True)) | explained
     style.colour_bar(study, ax, shown)
@@ -138,6 +151,18 @@ class Map:
         found = self.study.found.bounds
         others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
+
+    @property
+    def title(self) -> str:
+        """What the map is for: its symbols, and where the other axes are held."""
+        names, lines = [*map(str, self.symbols.values())], self.study.space.lines
+        if self.slice is None or len(lines) == 2:
+            return ", ".join(names)
+        if len(lines) > 3:
+            return ", ".join([*names, "other axes as found"])
+        (held,) = (at for at in lines if at not in (self.j, self.k))
+        axis, part = self.study.found.along[held]  # type: ignore[attr-defined]
+        return ", ".join([*names, f"{axis.name} {axis.text(part)} (as found)"])
 
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
@@ -246,6 +271,11 @@ class Map:
         if len(seen) > MOST_CIRCLES:
             look, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
         ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
+        references = [region for region in style.subtracted(study) if self._shows(region)]
+        if references:
+            x, y = np.array([region.center[[self.j, self.k]] for region in references]).T
+            label = "subtracted in differences"
+            ax.scatter(x, y, s=14, c=style.FUNCTION, marker="x", lw=0.9, zorder=3, label=label)
 
 
 def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Floats, colours: Any) -> Any:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.looking import is_empty
+from zonal.errors import need, positive_number
+from zonal.looking import best_word, is_empty
 from zonal.rounds.certainty import SURE
 from zonal.rounds.trials import TrialRecord
 from zonal.spaces import Axis, Interval, Region
@@ -30,8 +32,12 @@ if TYPE_CHECKING:
 Place = tuple[float, float, bool]  # of a text: x and y as shares of the plot, and whether it is below them
 Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
 
+_figure_width: ContextVar[float | None] = ContextVar("figure width", default=None)  # inches; None for the usual
+
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+NARROW = 5.0  # inches: in a figure that is narrower a legend has one column
+SQUAREST, FLATTEST = 0.85, 0.45  # least height of a narrow and of a wide figure, as a share of its width
 FADED = 0.88  # share of a colour that fades where nothing is known
 LEGEND_SIZE = 24.0  # of dots and circles, in square points
 LEAST_FONT = 7.0  # points, readable in print
@@ -50,14 +56,26 @@ SOLID = {"dash_offset": 0, "dash_list": None}
 
 
 @contextmanager
-def column_width() -> Iterator[None]:
-    """Within this context, fonts and lines suit a printed column, 3.3 or 7 inches wide."""
+def column_width(inches: float | None = None) -> Iterator[None]:
+    """Within this context, fonts and lines suit a printed column.
+
+    Parameters
+    ----------
+    inches : float, optional
+        The width of new figures, such as 3.3 for a column and 7 for two; their height follows. By default they
+        are as large as without this context.
+    """
     from matplotlib import rc_context
 
+    wide = None if inches is None else positive_number(inches, "the width of a figure")
     small: Any = dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), 8)
     small |= {"xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "axes.linewidth": 0.6}
-    with rc_context(small):
-        yield
+    before = _figure_width.set(wide)
+    try:
+        with rc_context(small):
+            yield
+    finally:
+        _figure_width.reset(before)
 
 
 def rim(line: Artist, width: float = 3.2) -> None:
@@ -70,9 +88,15 @@ def rim(line: Artist, width: float = 3.2) -> None:
 def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axes:
     """Return the axes to draw on: those given, or new ones of this size in inches."""
     if ax is not None:
+        drawable = hasattr(type(ax), "add_collection") and hasattr(type(ax), "inset_axes")
+        need(drawable, "ax must be axes of matplotlib", ax, "Pass what plt.subplots() returns second, or nothing.")
+        fix = "Pass plain axes; for another projection, study.predict().to_grid() has the numbers to draw."
+        need(ax.name == "rectilinear", "plots are drawn on axes of matplotlib without a projection", ax.name, fix)
         return ax
     from matplotlib import pyplot
 
+    if (wide := _figure_width.get()) is not None:
+        width, height = wide, wide * max(height / width, SQUAREST if wide <= NARROW else FLATTEST)
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
@@ -83,11 +107,12 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
     shown = handles if handles is not None else ax.get_legend_handles_labels()[0]
     if not shown:
         return
+    wide = ax.figure.bbox.width / ax.figure.dpi
     legend = ax.legend(
         handles=shown,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=columns,
+        ncols=columns if wide > NARROW else 1,
         frameon=False,
         fontsize="small",
         borderaxespad=0.2,
@@ -120,14 +145,24 @@ def colour_bar(study: Reading, ax: Axes, shown: Any, truth: bool = False) -> Non
     if is_empty(study) and not truth:
         return
     label = f"{'' if truth else 'posterior mean of '}{value_label(study)}"
-    bar = ax.figure.colorbar(shown, ax=ax, label=label, pad=0.015, fraction=0.045, aspect=16).ax
+    more = _clipped(shown)
+    bar = ax.figure.colorbar(shown, ax=ax, label=label, pad=0.015, fraction=0.045, aspect=16, extend=more).ax
     if truth:
         return
     for shade in range(SHADES):
         gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
         part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.transAxes, fc=ax.get_facecolor())
         bar.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
-    bar.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.transAxes)
+    below = -0.08 if more in ("min", "both") else -0.03  # the arrow
+    bar.text(0.5, below, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.transAxes)
+
+
+def _clipped(shown: Any) -> str:
+    """Return at which ends values lie beyond the colours: "neither", "min", "max" or "both"."""
+    values, (low, high) = np.asarray(shown.get_array(), dtype=float), shown.get_clim()
+    room = 1e-9 * max(abs(low), abs(high))
+    under, over = bool(np.nanmin(values) < low - room), bool(np.nanmax(values) > high + room)
+    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
 def regions_of(study: Reading, rows: Any) -> list[Any]:
@@ -139,6 +174,11 @@ def regions_of(study: Reading, rows: Any) -> list[Any]:
 def told(study: Reading) -> list[TrialRecord]:
     """Return the trials that were told, in order."""
     return [trial for trial in study.trials if trial.state == "told"]
+
+
+def subtracted(study: Reading) -> list[Any]:
+    """Return the regions that were subtracted in trials told as differences, each once."""
+    return list({trial.minus.key: trial.minus for trial in told(study) if trial.minus is not None}.values())
 
 
 def allowed(values: Floats, forbidden: Any) -> Floats:
@@ -200,7 +240,7 @@ def found_label(study: Reading) -> str:
     """Return the legend's text for the region found; "" if nothing was measured."""
     if is_empty(study):
         return ""
-    return "region found" if study.stands_out() else "best so far, but it does not stand out"
+    return "region found" if study.stands_out() else f"{best_word(study)}, but it does not stand out"
 
 
 def marks(study: Reading) -> Iterator[Mark]:

@@ -21,15 +21,16 @@ from functools import cache, partial
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import finite_number, need, probability
+from zonal.errors import finite_number, need, probability, without_unit
 from zonal.policies.buying import TIE, highest, largest
 from zonal.policies.knowledge import KnowledgeRules
-from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, View, Views, allowed_leaves
+from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, View, Views, allowed_leaves, uncertain
 from zonal.tree import Tree
 
 CANDIDATES = 512  # regions with the most uncertain classification
 QUESTIONS = 192  # nodes considered for the next measurement
 FINALISTS = 16  # nodes whose gain is computed exactly
+SURE = 1e3  # standard deviations: a classification that far from the threshold, or further, is clear
 NODES = 16  # of the quadrature rule: exact to five digits
 
 
@@ -60,7 +61,7 @@ class AboveRules(KnowledgeRules):
         """Return the node expected to remove the most uncertainty for its cost."""
         from scipy.special import ndtr
 
-        unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
+        unseen = self.unseen(tree, views) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
         members = views()
         limit = self.limit(tree, lambda: members)
@@ -74,9 +75,8 @@ class AboveRules(KnowledgeRules):
         some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
         rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in members]
         off = [z[some] for z, _ in doubts]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = [spread[some] for _, spread in doubts]
-            joint = [view.covariance(questions, rows) / std for view, std in zip(members, own, strict=True)]
+        own = [spread[some] for _, spread in doubts]
+        joint = [view.seen(questions, rows) / std for view, std in zip(members, own, strict=True)]
 
         def tails(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             return [_tails(view, questions[at], own[at], ratio) for view, own in zip(members, joint, strict=True)]
@@ -116,25 +116,28 @@ class Above(Policy):
         one = (self.threshold is None) != (self.top is None)
         need(one, "Above needs either a threshold or a top share", given, fix)
         if self.top is None:
-            object.__setattr__(self, "threshold", finite_number(self.threshold, "threshold"))
+            why = "since a policy does not know that of the study's values"
+            limit = without_unit(self.threshold, "", "threshold", why)
+            object.__setattr__(self, "threshold", finite_number(limit, "threshold"))
         else:
             object.__setattr__(self, "top", probability(self.top, "top"))
 
 
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
-    """Return by how many standard deviations regions (or parts of leaves) differ from a limit, and these stds."""
+    """Return by how many standard deviations regions (or parts of leaves) differ from a limit, and these stds.
+
+    They are infinite where a region is known already: its classification is clear.
+    """
     hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
-    spread = np.sqrt(view.std[rows] ** 2 + hidden)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.abs(view.mean[rows] - limit) / spread
-    return np.minimum(np.nan_to_num(z, nan=0.0), 1e3), spread
+    spread = uncertain(view.std[rows] ** 2 + hidden, view.prior[rows])
+    z = np.abs(view.mean[rows] - limit) / spread
+    return np.where(np.isinf(spread), SURE, np.minimum(z, SURE)), spread
 
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
     """Return a = sqrt(1 / rho^2 - 1) of each question, taking `ratio` times the usual time, with every region."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho2 = (joint / view.spread(questions, ratio)[:, None]) ** 2
-        return np.sqrt(np.maximum(1 / np.clip(np.nan_to_num(rho2), 1e-30, 1.0) - 1, 0.0))
+    rho2 = (joint / view.spread(questions, ratio)[:, None]) ** 2
+    return np.sqrt(np.maximum(1 / np.clip(rho2, 1e-30, 1.0) - 1, 0.0))
 
 
 def _summed(logs: Floats) -> Floats:

@@ -121,7 +121,7 @@ class UCB(Leaves):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        probability(self.theta, "theta")
+        self._keep("theta", probability(self.theta, "theta"))
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the leaf with the highest upper confidence bound."""

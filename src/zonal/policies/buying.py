@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from zonal.arrays import Floats
 from zonal.policies.gain import log_pairs
-from zonal.policies.rules import Look, Rows, View, best
+from zonal.policies.rules import KNOWN, Look, Rows, View, best, uncertain
 from zonal.tree import Tree
 
-TIE = 1e-6  # of the log of a gain: smaller differences are rounding
+TIE = 1e-6  # of the log of a gain, relative if it is large: smaller differences are rounding
 KEPT = 64  # questions for which all times are compared
 STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
 PLANNED_STOPS = 8  # of a tour; each represents the same number of looks
@@ -39,7 +39,8 @@ def largest(
         return _largest_per_cost(tree, questions, prepared, rough, exact, finalists, free)
     ready = prepared(slice(None), 1.0)
     some = highest(rough(ready), finalists, TIE)
-    return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
+    gains = exact([own[some] for own in ready])
+    return best(tree, questions[some], gains, _tie(gains))
 
 
 def _largest_per_cost(
@@ -70,10 +71,16 @@ def _largest_per_cost(
     some = highest(rough(ready) - _log(costs), finalists * min(times.size * stays.size, 3), TIE)
     values = exact([own[some] for own in ready]) - _log(costs[some])
     rows = questions[at[some]]
-    row = best(tree, rows, values, TIE)
+    tie = _tie(values)
+    row = best(tree, rows, values, tie)
     own = (rows == row).nonzero()[0]
-    close = own[values[own] >= values[own].max() - TIE]
+    close = own[values[own] >= values[own].max() - tie]
     return row, float(each[some[close]].min())
+
+
+def _tie(gains: Floats) -> float:
+    """Return how close logs of gains are equal: of small gains they are -z^2 / 2, where z has been rounded."""
+    return TIE * max(1.0, -float(gains.max()))
 
 
 def payable(tree: Tree, rows: Rows) -> Rows:
@@ -132,20 +139,21 @@ def next_stop(
     each = -(-looks // stops)
     rows, dear = questions[able], _log(prices[able] + terms.timed * terms.usual)
     moved = [joint[at][able] for at in likeliest]
-    own = [view.covariance(rows, rows) for view in views]
+    own = [view.seen_together(rows) for view in views]
     noise = [view.noise[rows] ** 2 / each for view in views]
     chosen: list[int] = []
     for _ in range(stops):
         gains = np.full(len(rows), -np.inf)
         for view, mean, slope, spread, error in zip(views, means, moved, own, noise, strict=True):
-            std = np.sqrt(np.maximum(np.diagonal(spread), 0.0) + error)
-            std[std == 0] = np.inf
+            std = uncertain(np.maximum(np.diagonal(spread), 0.0) + error, view.prior[rows])
             gains = np.logaddexp(gains, np.log(view.weight) + log_pairs(mean, slope / std[:, None], tie))
-        at = int((rows == best(tree, rows, gains - dear, TIE)).argmax())
+        at = int((rows == best(tree, rows, gains - dear, _tie(gains))).argmax())
         chosen.append(at)
-        for slope, spread, error in zip(moved, own, noise, strict=True):
-            told = spread[:, at] / max(spread[at, at] + error[at], 1e-300)
-            slope -= np.outer(told, slope[at])
-            spread -= np.outer(told, spread[at])
+        for view, slope, spread, error in zip(views, moved, own, noise, strict=True):
+            left = spread[at, at] + error[at]
+            if left > KNOWN * view.prior[rows[at]]:
+                told = spread[:, at] / left
+                slope -= np.outer(told, slope[at])
+                spread -= np.outer(told, spread[at])
     way = ways[able][chosen]
     return best(tree, rows[chosen], -way, TIE * float(way.max()))

@@ -41,6 +41,7 @@ CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes 
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
+SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
 MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
@@ -101,7 +102,7 @@ class KnowledgeRules(Rules):
         turn = t - 1 - self.setting.opening
         tour, left = _tour(tree, turn)
         guard = turn >= 0 and _is_due(turn, tour, left, vague)
-        unseen = self.unseen(tree) if vague or guard else NONE
+        unseen = self.unseen(tree, views) if vague or guard else NONE
         look = self._guarded(tree, unseen) if guard else None
         if look is not None:
             return look
@@ -123,14 +124,18 @@ class KnowledgeRules(Rules):
         return bool(tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise)
 
     def followed(self, tree: Tree) -> int | None:
-        """Return the node with the highest mean reward that contains something unmeasured, or None."""
+        """Return the node with the highest mean reward that contains something unmeasured, or None.
+
+        Differences are relative to what was subtracted; if there are only these, posterior means are compared.
+        """
         open_ = np.where(tree.smallest, tree.askable & (tree.looks < MOST_FOLLOWED), tree.leaf)
         parents = tree.parent[tree.askable & (tree.looks == 0)]
         open_[parents[parents >= 0]] = True
-        rows = (open_ & (tree.count > 0)).nonzero()[0]
+        averages = tree.averaged.any()
+        rows = (open_ & ((tree.averaged if averages else tree.count) > 0)).nonzero()[0]
         if len(rows) == 0:
             return None
-        mean, error = tree.own_rewards(rows)
+        mean, error = tree.own_rewards(rows) if averages else (tree.mean[rows], tree.std[rows])
         value = mean - (error - error.min())  # less certain means must be higher
         return best(tree, rows, value, self.setting.tie)
 
@@ -144,18 +149,32 @@ class KnowledgeRules(Rules):
         children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
         return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
 
-    def unseen(self, tree: Tree) -> Rows:
-        """Return the largest allowed parts of forbidden regions that no look has covered yet."""
+    def unseen(self, tree: Tree, views: Views) -> Rows:
+        """Return the largest allowed parts of forbidden regions that no look has covered yet.
+
+        Slivers, which are together less than a quarter of what is allowed, get no more looks in this way than
+        their share of it.
+        """
         if not tree.forbidden.any():
             return NONE
-        parent, depth = np.maximum(tree.parent, 0), tree.depth
-        seen = tree.looks > 0
-        for level in range(1, int(depth.max()) + 1):
-            rows = (depth == level).nonzero()[0]
+        parent, depth, looks = np.maximum(tree.parent, 0), tree.depth, tree.looks
+        seen, parts = looks > 0, tree.forbidden[parent] & ~tree.forbidden
+        levels = [(depth == level).nonzero()[0] for level in range(1, int(depth.max()) + 1)]
+        for rows in levels:
             seen[rows] |= seen[parent[rows]]
         wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
-        rows = (wanted & tree.forbidden[parent] & ~seen).nonzero()[0]
-        rows = rows[depth[rows] == depth[rows].min(initial=depth.max())]
+        rows = (wanted & parts & ~seen).nonzero()[0]
+        if not len(rows):
+            return NONE
+        least = depth[rows].min()
+        small, every = parts & (depth >= least), parts.nonzero()[0]
+        weights = views()[0].weights(every)
+        share = weights[small[every]].sum() / weights.sum()
+        for own in levels:
+            small[own] |= small[parent[own]]
+        if share < SLIVERS and looks[small].sum() + 1 > share * (looks.sum() + 1):
+            return NONE
+        rows = rows[depth[rows] == least]
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
@@ -168,7 +187,7 @@ class KnowledgeRules(Rules):
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
         some = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
         among = np.union1d(some, leaders)
-        joint = [view.covariance(questions, among) for view in views]
+        joint = [view.seen(questions, among) for view in views]
         means = [view.mean[among] for view in views]
         if left:
             stop = next_stop(tree, questions, views, joint, means, left, tie)
@@ -179,9 +198,7 @@ class KnowledgeRules(Rules):
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             """Return how much the candidates' means move with questions that take `ratio` times the usual time."""
             spreads = [view.spread(questions[at], ratio)[:, None] for view in views]
-            # Measuring what is known exactly tells nothing.
-            known = [np.where(own == 0, np.inf, own) for own in spreads]
-            return [covariance[at] / own for covariance, own in zip(joint, known, strict=True)]
+            return [covariance[at] / own for covariance, own in zip(joint, spreads, strict=True)]
 
         def rough(moved: list[Floats]) -> Floats:
             pairs = np.full(len(moved[0]), -np.inf)
@@ -204,7 +221,7 @@ class KnowledgeRules(Rules):
             known[0] = True  # the whole space need not be measured first
             parent = np.maximum(tree.parent, 0)
             wanted &= known | known[parent] | ~tree.askable[parent]
-        idle = wanted & (tree.looks == tree.answered)  # so that a batch has different regions
+        idle = wanted & (tree.looks == tree.count)  # so that a batch has different regions
         rows = next(kind for kind in (idle, wanted, tree.askable) if kind.any()).nonzero()[0]
         rows = payable(tree, rows)
         if len(rows) <= number:

@@ -11,10 +11,16 @@ from typing import Literal
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import SmoothnessWarning, check_choice, need, positive_number, probability, warn_user
+from zonal.errors import SmoothnessWarning, check_choice, need, positive_number, probability, truth, warn_user
 from zonal.policies.rules import Policy, Rows, Rules, Setting, Shape, best, best_mean, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
+
+SMALLEST = 1e-6  # of GPTree's settings; their inverse the largest
+
+
+def _check_delta(delta: object) -> None:
+    need(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,12 @@ class GPOO(Policy):
     ahead: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.delta, self.theta)
+        _check_delta(self.delta)
+        self._keep("theta", probability(self.theta, "theta"))
         self._check_depth("h_max", needed=True)
         check_choice(self.test, "GPOO's test", ("after", "before"))
         check_choice(self.returns, "GPOO's returns", ("deepest", "highest"))
-        known = isinstance(self.ahead, bool)
-        need(known, "GPOO's ahead must be True or False", self.ahead, "Choose one of the two.")
+        self._keep("ahead", truth(self.ahead, "GPOO's ahead"))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max."""
@@ -98,7 +104,8 @@ class StoOO(Policy):
     test, returns, ahead = "after", "deepest", False  # as by default in GPOO
 
     def __post_init__(self) -> None:
-        _check(self.delta, self.theta)
+        _check_delta(self.delta)
+        self._keep("theta", probability(self.theta, "theta"))
         self._check_depth("h_max")
 
     def depth(self, shape: Shape, budget: int) -> int:
@@ -108,11 +115,6 @@ class StoOO(Policy):
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
         return _rules(self, partial(beta_stooo, theta=self.theta), setting)
-
-
-def _check(delta: object, theta: float) -> None:
-    need(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
-    probability(theta, "theta")
 
 
 def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
@@ -141,7 +143,7 @@ class OptimisticRules(Rules):
         """Tell whether the trials under way at `node` would satisfy line 6, so that its children come next."""
         return bool(
             self.policy.ahead
-            and tree.looks[node] > tree.answered[node]
+            and tree.looks[node] > tree.count[node]
             and tree.first_child[node] < 0
             and not tree.smallest[node]
             and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
@@ -159,7 +161,7 @@ class OptimisticRules(Rules):
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes, or of all (line 11); the root if none is expanded."""
-        rows = (tree.expanded & (tree.answered > 0)).nonzero()[0]
+        rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
         choose = deepest_best if self.policy.returns == "deepest" else best_mean
         return choose(tree, rows, self.setting.tie)
 
@@ -196,8 +198,15 @@ class GPTree(Policy):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "u", "slope", "beta"):
-            positive_number(getattr(self, name), f"GPTree's {name}")
-        probability(self.rho, "GPTree's rho")
+            self._keep(name, positive_number(getattr(self, name), f"GPTree's {name}"))
+            least = SMALLEST <= getattr(self, name) <= 1 / SMALLEST
+            need(
+                least,
+                f"GPTree's {name} is out of all proportion",
+                getattr(self, name),
+                "Pass a number of about 1.",
+            )
+        self._keep("rho", probability(self.rho, "GPTree's rho"))
         self._check_depth("h_max")
 
     def depth(self, shape: Shape, budget: int) -> int:
@@ -248,7 +257,7 @@ class GPTreeRules(Rules):
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest nodes that were split and contain a measurement."""
         within = np.zeros(tree.size, dtype=bool)
-        for measured in tree.answered.nonzero()[0]:
+        for measured in tree.count.nonzero()[0]:
             row = int(measured)
             while row >= 0 and not within[row]:
                 within[row] = True

@@ -21,7 +21,21 @@ from zonal.tree import Tree, reversed_digits
 
 Rows = NDArray[np.intp]
 OPTIMISM = 2.0  # standard deviations above the mean that a region may well reach
+KNOWN = 1e-12  # of the prior variance: where less is left, the belief takes in no more measurements either
 INDEX_LIMIT = 2**63  # indices are stored in 64 bits
+
+
+class Results(Protocol):
+    """What measurements of nodes will return under one model, where that is not the nodes' averages."""
+
+    def covariance(self, rows: Rows, others: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows with the averages of others."""
+
+    def together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows."""
+
+    def variance(self, rows: Rows) -> Floats:
+        """Return the posterior variance of the results of some rows, without the noise."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +50,23 @@ class View:
     smallest: float  # prior variance of a smallest region's average
     covariance: Callable[[Rows, Rows], Floats]  # returns the posterior covariance between some rows and others
     weights: Callable[[Rows], Floats] = np.ones_like  # how much of the space lies in each row's region
+    results: Results | None = None  # what measurements will return; None if it is the nodes' averages
+
+    def seen(self, rows: Rows, others: Rows) -> Floats:
+        """Return the posterior covariance of what measuring some rows will return with the averages of others."""
+        return self.covariance(rows, others) if self.results is None else self.results.covariance(rows, others)
+
+    def seen_together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of what measuring some rows will return."""
+        return self.covariance(rows, rows) if self.results is None else self.results.together(rows)
 
     def spread(self, rows: Rows, time: Floats | float) -> Floats:
-        """Return the standard deviation of the result of a look of `time` usual times."""
-        return np.sqrt(self.std[rows] ** 2 + self.noise[rows] ** 2 / time)
+        """Return the standard deviation of the result of a measurement of `time` usual times.
+
+        It is infinite where the result is known already, to within rounding: such a measurement tells nothing.
+        """
+        variance = self.std[rows] ** 2 if self.results is None else self.results.variance(rows)
+        return uncertain(variance + self.noise[rows] ** 2 / time, self.prior[rows])
 
     @property
     def hidden(self) -> Floats:
@@ -64,14 +91,33 @@ class Terms:
         return self.prices(rows) + self.timed * times + self.ways(rows)
 
 
-Views = Callable[[], list[View]]  # computed when called: most policies need the columns only
+class Views(Protocol):
+    """A function without arguments that returns the nodes under each model: a list of `View`.
+
+    Covariances of nodes are in it. It is computed when it is called, since most policies need only the columns of
+    the tree, which are the mean over all models. A policy with empirical means has none: the call raises.
+    """
+
+    def __call__(self) -> list[View]:
+        """Return a view for each model in use; their weights add up to 1."""
+
+
+class Draw(Protocol):
+    """A function without arguments that returns the random generator of this round.
+
+    Each call returns a new generator in the same state, so that a study with the same seed decides the same again.
+    """
+
+    def __call__(self) -> np.random.Generator:
+        """Return the generator, as it is at the start of the round."""
+
+
 Look = int | tuple[int, float]  # a row, perhaps with a time
-Draw = Callable[[], np.random.Generator]  # the round's own random generator, the same each time
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers about a problem that a policy may know."""
+    """The numbers about a problem that a policy may know: they stay the same until another model is learned."""
 
     counts: tuple[int, ...]  # nodes at depths 0 .. h_max + 1: K^h where every node has K children
     base: int  # K, or the usual number of children
@@ -100,6 +146,15 @@ class Shape(Protocol):
 
     def cut(self) -> int:
         """Return the depth at which to stop where regions can be split without limit."""
+
+
+def uncertain(variance: Floats, prior: Floats) -> Floats:
+    """Return standard deviations, infinite where no more than rounding is left of the prior variance.
+
+    Covariances are divided by them. What is known without noise has a variance of 0, or of 1e-16 if it was
+    computed in another order, and covariances of the same size: their quotient must be 0 either way.
+    """
+    return np.asarray(np.sqrt(np.where(variance <= KNOWN * prior, np.inf, variance)))
 
 
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
@@ -141,8 +196,13 @@ def candidates(tree: Tree) -> Rows:
 
 
 def best_mean(tree: Tree, rows: Rows, tie: float) -> int:
-    """Return the allowed one of `rows` with the highest mean, or the root if there is none."""
+    """Return the allowed one of `rows` with the highest mean.
+
+    If there is none it is the root; where that is forbidden, the best allowed leaf.
+    """
     rows = rows[~tree.forbidden[rows]]
+    if not len(rows) and tree.forbidden[0]:
+        rows = allowed_leaves(tree)
     return best(tree, rows, tree.mean[rows], tie) if len(rows) else 0
 
 
@@ -157,7 +217,18 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
 
 @dataclass(frozen=True)
 class Rules:
-    """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults."""
+    """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults.
+
+    Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
+    told and pending, plus 1 (in `splits`, the number told). `Setting`, `Views` and `Draw` say what they are.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy's settings.
+    setting : Setting
+        Numbers about the problem.
+    """
 
     policy: Any
     setting: Setting
@@ -196,10 +267,10 @@ class Rules:
 
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend: the measured node with the highest mean, or the root."""
-        return best_mean(tree, tree.answered.nonzero()[0], self.setting.tie)
+        return best_mean(tree, tree.count.nonzero()[0], self.setting.tie)
 
 
-Bound = Rules  # the name that rules of one's own inherit by
+Bound = Rules  # an older name of it
 
 
 class Policy:
@@ -215,6 +286,10 @@ class Policy:
         Whether nodes with children may be measured too. Such a policy decides what to split before a round.
     thrifty : bool
         Whether it takes costs into account and chooses times. Others use the first of the times.
+    initial_design : bool
+        Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
+        budget: the opening sweep of the default. `choose` is asked from then on. Without it a policy of a whole
+        tree starts with its own choice, which under a model that is still to be learned is a blind one.
     rules : class
         Called with the policy and a setting.
     """
@@ -223,6 +298,7 @@ class Policy:
     whole: bool = False
     inner: bool = False
     thrifty: bool = False
+    initial_design: bool = False
     rules: ClassVar[type[Rules]] = Rules
 
     def depth(self, shape: Shape, budget: int) -> int:
@@ -241,4 +317,8 @@ class Policy:
         """Check a setting that is a depth, if it is given or needed, and keep it as a plain number."""
         depth = getattr(self, name)
         if needed or depth is not None:
-            object.__setattr__(self, name, whole_number(depth, name, 0, DEEPEST))
+            self._keep(name, whole_number(depth, name, 0, DEEPEST))
+
+    def _keep(self, name: str, value: object) -> None:
+        """Keep a setting as it was checked: as a plain value."""
+        object.__setattr__(self, name, value)

@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import RBF
-from zonal.errors import check_choice
+from zonal.errors import check_choice, finite_number, need, plain_array, random_generator, whole_number
 from zonal.problems.instruments import Function, Simulation
 from zonal.spaces import Region
+from zonal.spaces.axes import checked_ends
 
 CUT = 8.5  # frequencies above CUT / lengthscale have no power
+MOST_POINTS = 10_000_000  # of a grid
+MOST_SCALES = 1e6  # lengthscales along an axis
 PERIOD = 10.0  # lengthscales between an axis and its periodic copy, enough to be independent
 
 
@@ -65,7 +68,7 @@ def reward_function(
     """
     check_choice(preset, "preset", ("authors", "paper"))
     check_choice(name, "name", ("f1", "f2", "f3"))
-    theirs = preset == "authors"
+    shift, theirs = finite_number(shift, "shift"), preset == "authors"
     regions = 9 if theirs else 10
     width = 0.9 / regions
     centers = width * (np.arange(regions) + 0.5)
@@ -124,13 +127,21 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
 
     It turns points of shape (n, 1) into values of shape (n,) and is exact to rounding.
     """
-    return Field(kernel, 1, np.random.default_rng(rng), high - low)
+    need(type(kernel) is RBF, "functions are drawn from an RBF", kernel, "Pass zn.RBF(variance, lengthscale).")
+    low, high = checked_ends("x", (low, high))
+    scale = float(kernel.lengthscales(1)[0])
+    fix = "Use a longer lengthscale or a shorter axis."
+    need((high - low) / scale <= MOST_SCALES, "the axis has too many lengthscales", (low, high, scale), fix)
+    return Field(kernel, 1, random_generator(rng), high - low)
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
     """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
-    grid = np.linspace(0, 1, points)
-    values = np.asarray(f(grid[:, None]))
+    need(callable(f), "f must be a function", f, "Pass a function of points, (n, 1) to (n,).")
+    grid = np.linspace(0, 1, whole_number(points, "points", 2, MOST_POINTS))
+    problem, fix = "f must return one number per point", "Return an array of shape (n,)."
+    values = plain_array(f(grid[:, None]), problem, fix, float)
+    need(values.shape == grid.shape and np.isfinite(values).all(), problem, values, fix)
     top = int(np.argmax(values))
     return float(grid[top]), float(values[top])
 

@@ -21,6 +21,7 @@ from zonal.errors import (
     positive_number,
     random_generator,
     standard_deviation,
+    truth,
     warn_user,
 )
 from zonal.spaces import Region, with_feedback
@@ -47,7 +48,7 @@ class PerWeight:
 
     def __post_init__(self) -> None:
         if self.std is not None:
-            standard_deviation(self.std, "PerWeight's std")
+            object.__setattr__(self, "std", standard_deviation(self.std, "PerWeight's std"))
 
     def __call__(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
@@ -227,7 +228,7 @@ def simulate(
     >>> round(measure.average(Box([(0, 1)]).cell((1, 1))), 4)
     0.5831
     """
-    if slopes:
+    if truth(slopes, "slopes"):
         return SlopedSimulation(f, feedback, noise, random_generator(rng), slope_noise)
     return Simulation(f, feedback, noise, random_generator(rng))
 

@@ -5,8 +5,9 @@ Campaigns are rehearsed on these before they are paid for. This module must not 
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,11 +15,12 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Mean
-from zonal.errors import InvalidInput, check_choice, need, random_generator, whole_number
+from zonal.errors import InvalidInput, attribute, check_choice, need, plain_array, random_generator, whole_number
 from zonal.problems.instruments import Instrument, Noise
 from zonal.spaces import MemberRegion, MemberSpace, ProductRegion, Region, Space
 from zonal.spaces.member_columns import checked_weights
 from zonal.spaces.members import sums
+from zonal.spaces.region import checked_view
 from zonal.tables.dataframes import as_frame, as_series
 
 Direction = Literal["maximize", "minimize"]
@@ -63,7 +65,8 @@ class Landscape(ABC):
 
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
-        return self._average(self.space.own(region), feedback or Mean())
+        seen = checked_view(feedback) or Mean()
+        return self._average(self.space.own(region), seen)
 
     def simulate(
         self,
@@ -72,7 +75,7 @@ class Landscape(ABC):
         feedback: Feedback | None = None,
     ) -> TableInstrument:
         """Return an instrument with noise, as `zonal.simulate` does; by default it measures all of a region."""
-        return TableInstrument(self, noise, random_generator(rng), feedback)
+        return TableInstrument(self, noise, random_generator(rng), checked_view(feedback))
 
     def best(self, depth: int | None = None) -> Best:
         """Return the best region of a depth and its average; by default of the smallest regions."""
@@ -85,6 +88,14 @@ class Landscape(ABC):
             need(some, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
+
+    def among(self, regions: Sequence[Region]) -> Landscape:
+        """Return this landscape with the best of some regions as its best one, for `best` and `regret`."""
+        need(len(regions), "no region may be measured", "none", "Forbid fewer.")
+        averages = np.array([self.average(region) for region in regions])
+        at, same = self._first_of_best(averages), copy.copy(self)
+        same._best = {None: Best(regions[at], float(averages[at]))}
+        return same
 
     def regret(self, region: Region) -> float:
         """Return by how much a region's average is worse than that of the best smallest region."""
@@ -107,9 +118,10 @@ class Landscape(ABC):
 
 def from_table(
     space: Space,
-    values: ArrayLike | Mapping[str, float],
-    weights: ArrayLike | Mapping[str, float] | None = None,
+    values: ArrayLike | Mapping[str, Any],
+    weights: ArrayLike | Mapping[str, Any] | None = None,
     direction: Direction = "maximize",
+    axes: Sequence[str] | None = None,
 ) -> Landscape:
     """Return the landscape of a table: a value for every smallest part of a space.
 
@@ -120,11 +132,16 @@ def from_table(
     values : array_like, or mapping of name to value
         For `Points` and `Hierarchy` one per member, in the order in which they were given, or by name of the leaf;
         for `Sequences` one per sequence, in the order of the alphabet, or by sequence; for `Box` and `Product` an
-        array with one dimension per axis: equal pixels along a continuous axis, symbols along the others.
+        array with one dimension per axis: equal pixels along a continuous axis, symbols along the others. Its
+        dimensions are named by `axes`, by its own ``.dims`` (as of xarray), or in a mapping: the positions of the
+        pixels along each axis, and "values". Without names they are in the order of the axes, which for an image
+        is often wrong: its first dimension is the vertical one.
     weights : array_like, optional
         How much each value counts; by default the weights of the members and the frequencies of the symbols.
     direction : {"maximize", "minimize"}
         Whether high or low averages are best.
+    axes : sequence of str, optional
+        The names of the dimensions of `values` (and `weights`) in their order, such as ``("sin_b", "l")``.
 
     Examples
     --------
@@ -134,10 +151,15 @@ def from_table(
     ('CC', 3.5)
     """
     check_choice(direction, "direction", ("maximize", "minimize"))
-    if not hasattr(space, "arrange"):
-        raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
-    ordered = space.arrange(values, "values")
-    weighed = None if weights is None else space.arrange(weights, "weights")
+    arrange: Any = None if isinstance(space, type) else attribute(space, "arrange")
+    need(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
+    named: dict[str, Any] = {}
+    if axes is not None:
+        whole = space.axes is not None and not getattr(space, "spelled", "")
+        need(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
+        named = {"axes": axes}
+    ordered = arrange(values, "values", **named)
+    weighed = None if weights is None else arrange(weights, "weights", **named)
     made = _MemberTable if space.axes is None else _GridTable
     return made(space, direction, ordered, weighed)
 
@@ -248,10 +270,4 @@ def _real(values: Any) -> Floats:
     labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
     if labels not in (None, tuple(range(len(labels or ())))):
         raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
-    try:
-        table = np.asarray(values)
-        if table.dtype.kind == "c":  # its imaginary part would be lost silently
-            raise TypeError
-        return table.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
+    return plain_array(values, "values must be real numbers", "Pass an array.", float)

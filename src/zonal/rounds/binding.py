@@ -98,4 +98,4 @@ def limit(state: State) -> float | None:
 
 def bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as used to choose the next trial."""
-    return replies.bands(rules(state).bands(state.tree, state.rounds + 1), state.tree)
+    return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)

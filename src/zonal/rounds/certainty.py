@@ -25,6 +25,7 @@ SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified 
 DRAWS = 2000
 MOST_RIVALS = 256  # regions compared with the recommended one
 JITTER = 1e-8  # of the prior variance
+NOBODY: Rows = np.array([], dtype=np.intp)
 HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
 
 
@@ -67,15 +68,18 @@ def rivals(tree: Tree, row: int) -> Rows:
 def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
     """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
 
-    The gap holds with probability 1 - theta.
+    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
     """
-    among = np.union1d(rivals(tree, int(rows[0])), rows)
+    few = np.sort(rivals(tree, int(rows[0])))
+    more = rows[~np.isin(rows, few)]
+    among = np.append(few, more)
     split = tree.leaf[among] & ~tree.smallest[among]
-    draws = np.concatenate([draw for _, draw in _draws(views, among, split)])
-    top = draws.max(axis=1)
+    draws = np.concatenate([draw for _, draw in _draws(views, few, split, more)])
+    top = draws[:, : len(few)].max(axis=1)
     found = []
     for row in rows:
-        short = top - draws[:, int(np.searchsorted(among, row))]
+        own = draws[:, int(np.flatnonzero(among == row)[0])]
+        short = np.maximum(top, own) - own
         found.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
     return found
 
@@ -157,17 +161,21 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 
 
-def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[tuple[View, Floats]]:
+def _draws(
+    views: list[View], rows: Rows, within: Flags | None = None, more: Rows = NOBODY
+) -> list[tuple[View, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
-    For nodes flagged in `within`, one smallest region in the node is drawn instead of its average.
+    For nodes flagged in `within`, one smallest region in the node is drawn instead of its average. Nodes in `more`
+    are drawn too, after the others, and change no draw of these.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
     numbers = np.diff(ends, prepend=0)
-    rng = np.random.default_rng(0)
-    found = []
+    rng, others = np.random.default_rng(0), [np.random.default_rng([2, at]) for at in range(len(more))]
+    rows, found = np.append(rows, more), []
     for view, number in zip(views, numbers.tolist(), strict=True):
-        normal = rng.standard_normal((number, len(rows)))
+        normal = rng.standard_normal((number, len(rows) - len(more)))
+        normal = np.column_stack([normal, *(other.standard_normal(number) for other in others)])
         if number == 0:
             continue
         covariance = view.covariance(rows, rows)

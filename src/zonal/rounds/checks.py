@@ -7,42 +7,59 @@ knows a state and what is to happen to it, not how that is stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zonal.averages.feedback import Slope
+from zonal.averages.feedback import Feedback, Slope
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import (
     LARGEST_STD,
+    LARGEST_WHOLE,
     BudgetSpent,
     InvalidInput,
     TrialError,
     finite_number,
+    mapped,
     need,
     positive_number,
     standard_deviation,
     text,
     whole_number,
+    without_unit,
 )
 from zonal.rounds.events import Corrected, Measured, Observed, Retracted
 from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.prices import SLACK
-from zonal.rounds.settings import checked_feedback
 from zonal.spaces import Region, with_feedback
 
 if TYPE_CHECKING:
+    from zonal.rounds.settings import Settings
     from zonal.rounds.state import State
 
 
-def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float, float | None]:
-    """Check a measured value, its standard error and its note; return the first two."""
+def bare(settings: Settings, value: Any, name: str, by: Feedback | None = None) -> Any:
+    """Return a quantity as a number in the unit of the study's values; raise if `by` measures something else."""
+    if by is None or not by.slope:
+        return without_unit(value, settings.value_unit, name)
+    axis = settings.space.axes[settings.space.names.index(by.slope)]
+    per = f"{settings.value_unit or 'value'} per {axis.unit or f'unit of {by.slope}'}"
+    return without_unit(value, "", f"{name} of a slope along {by.slope}", f"as a number of {per}")
+
+
+def measured(
+    state: State, value: Any, sem: Any, note: Any = "", by: Feedback | None = None
+) -> tuple[float, float | None]:
+    """Check a measured value, its standard error and its note; return the first two.
+
+    `by` is the feedback that the value was measured with, if it is not the study's own.
+    """
     fix = "Tell one finite number, its standard error as sem=, or give the trial up."
-    number = finite_number(value, "a measured value", fix)
+    settings = state.problem.settings
+    number = finite_number(bare(settings, value, "a measured value", by), "a measured value", fix)
     if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
         raise InvalidInput("a measured value is too far from the prior mean", value, fix)
-    if note != "":
-        text(note, "a note")
-    return number, None if sem is None else standard_deviation(sem, "sem")
+    text(note, "a note")
+    return number, None if sem is None else standard_deviation(bare(settings, sem, "sem", by), "sem")
 
 
 def seen(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
@@ -60,20 +77,27 @@ def seen(state: State, region: Region, minus: Region | None, sem: float | None) 
     need(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
 
-def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
-    """Check slopes of a region measured together with its average, by axis; return them as observations."""
+def slope_pairs(space: Any, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
+    """Yield the feedback, the value and the standard error of each slope of a mapping by axis."""
     problem = "slopes must be a mapping from axis to (slope, sem)"
     need(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
-    found = []
-    for name, pair in given.items():
-        by = checked_feedback(Slope(name), state.problem.space)
+    for name, pair in mapped(given, problem, 'Pass {"x": (0.3, 0.1)}.').items():
+        by = Slope(name)
+        by.check(space)
         try:
             value, sem = pair
-        except (TypeError, ValueError):
+        except Exception:  # whatever a user's object raises
             fix = f"Pass {{{name!r}: (slope, sem)}}; the study's noise is that of averages."
             raise InvalidInput(f"the slope along {name} needs its standard error", pair, fix) from None
+        yield by, value, sem
+
+
+def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
+    """Check slopes of a region measured together with its average, by axis; return them as observations."""
+    found = []
+    for by, value, sem in slope_pairs(state.problem.space, given):
         own = with_feedback(region, by)
-        value, sem = measured(state, value, sem)
+        value, sem = measured(state, value, sem, by=by)
         seen(state, own, None, sem)
         found.append(Observed(own, value, sem, 0.0, by))
     return tuple(found)
@@ -82,13 +106,14 @@ def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
 def consistent(
     state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
 ) -> None:
-    """Raise if a value without noise contradicts another of the same region, if the belief is computed.
+    """Raise if a value without noise, to rounding, contradicts another of its region, if the belief is computed.
 
     The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
     belief = state.worked_out
-    if isinstance(belief, Mixture) and state.problem.weighed(noise, sem)[0] == 0:
-        belief.check(slot, state.problem.sign * value, (others or state).ledger)
+    variance, _ = state.problem.weighed(noise, sem)
+    if isinstance(belief, Mixture) and variance is not None:
+        belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
 
 
 def corrected(state: State, fact: Corrected) -> None:
@@ -97,6 +122,13 @@ def corrected(state: State, fact: Corrected) -> None:
     if state.problem.weighed(noise, fact.sem)[0] == 0:
         others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
         consistent(state, slot, fact.value, fact.sem, noise, others)
+
+
+def told_late(state: State, number: int) -> int | None:
+    """Return the observation that a trial became, told when the budget was spent; None if none counts."""
+    late = [at for at, (_, fact) in enumerate(state.observed) if fact.trial == number]
+    became = outcomes(state.history) if late else {}
+    return next((at for at in late if became[True, at][-1].value is not None), None)
 
 
 def counted(state: State, number: int, observed: bool) -> Outcome:
@@ -143,17 +175,41 @@ def within_budget(state: State, number: int = 1) -> None:
         return
     remaining = state.budget - state.told - len(state.pending)
     if number > remaining:
+        left = f"has {remaining} left, and {number} were asked for" if remaining else "is used up"
         raise BudgetSpent(
-            f"{number} more asked for, but of the budget of {state.budget} {state.told} are told and "
-            f"{len(state.pending)} under way, so {remaining} remain. Call extend(n) for more."
+            f"the budget of {state.budget} {left}: {state.told} measured, {len(state.pending)} pending. "
+            "Call extend(n) for more."
         )
 
 
 def added(state: State, n: Any) -> float:
     """Check what is to be added to the budget, and return it."""
-    if state.problem.prices is not None:
-        return positive_number(n, "what is added to the budget")
-    return whole_number(n, "the number of measurements to add", 1)
+    if state.problem.prices is None:
+        return whole_number(n, "the number of measurements to add", 1, LARGEST_WHOLE - int(state.budget))
+    more = positive_number(n, "what is added to the budget")
+    need(math.isfinite(state.budget + more), "the budget would be infinite", n, "Add less.")
+    return more
+
+
+def forbidden(state: State, region: Region) -> None:
+    """Raise if nothing would be left to measure without a region."""
+    fix = "Forbid a part of it; if nothing can be measured any more, stop asking."
+    need(not region.holds(state.region(0)), "this would forbid the whole space", region.name, fix)
+
+
+def anything_left(state: State, region: Region) -> None:
+    """Raise if nothing is left to measure now that a region is forbidden, with others that were before."""
+    table = state.table
+    left = (table.leaf & ~table.forbidden).any() or (table.splittable & ~state.banned()).any()
+    fix = "Allow what was forbidden before, or stop asking."
+    need(left, "with what is forbidden already, this would leave nothing to measure", region.name, fix)
+
+
+def valueless(state: State, number: int) -> None:
+    """Raise if a trial has a value: its note is kept with that."""
+    value = outcomes(state.history)[False, number][-1].value
+    if value is not None:
+        raise TrialError(f"trial {number} was told ({value!r}). Change its note with correct().")
 
 
 def under_way(state: State, number: int) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal.arrays import Flags, Floats
 from zonal.errors import InvalidInput
 from zonal.policies.rules import Rows, Terms
 from zonal.rounds import checks, replies
 from zonal.rounds.binding import TIE, rules
 from zonal.rounds.events import Asked
 from zonal.rounds.growing import grow, open_nodes, split_by_force
+from zonal.rounds.opening import allowed_share, allowed_within
+from zonal.rounds.possible import ALL, Possible
 from zonal.rounds.prices import SLACK, Prices
 from zonal.rounds.state import State
 from zonal.rounds.views import views
@@ -24,23 +26,26 @@ from zonal.spaces import Node
 from zonal.tree import Tree
 
 KNOWN_SHARE = 0.25  # of the prior variance: an opening cell with less than this left is not measured
+LEAST_SHARE = 0.5  # of an opening cell that was forbidden later: if less is allowed, none of it is measured
+FEWEST_INSIDE = 32  # nodes to choose from where only a part of the space is possible
 MOST_REFINED = 500  # nodes in one round: where the prior already knows every average, refining would not end
 
 
-def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
-    """Decide on the next trial; return the state in which it is under way.
+def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible | None = None) -> State:
+    """Decide on the next trial, of what is possible `now`; return the state in which it is under way.
 
     A `free` trial may exceed the budget.
     """
     draft, draw, time, cost, prices = state.fork(), state.draw(), 1.0, 1.0, state.problem.prices
     terms = None if prices is None else _terms(draft, prices, by, free)
-    row, time = _choose(draft, state.rounds + len(state.pending) + 1, draw, terms)
+    row, time = _choose(draft, state.told + len(state.pending) + 1, draw, terms, now)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
             checks.payable(draft, cost, draft.region(row))
     look = draft.looks_at(row) + 1
-    draft.write(Asked(state.asked.size, row, draft.table.node(row), look, draw, by, key, time, cost))
+    node, limits = draft.table.node(row), ((), ()) if now is None else (now.within, now.avoid)
+    draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost, *limits))
     return draft.close()
 
 
@@ -89,11 +94,17 @@ def _terms(draft: State, prices: Prices, by: str, free: bool) -> Terms:
     return Terms(prices.times, prices.timed, time, left, of_rows, ways, tour)
 
 
-def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
-    """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done."""
-    if state.problem.empirical or state.averages >= len(state.opening):
+def next_of_opening(state: State, terms: Terms | None = None, now: Possible | None = None) -> int | None:
+    """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done.
+
+    What is not possible `now` is left for later: trials that were limited do not count as part of the sweep.
+    """
+    if state.problem.empirical or state.averages >= len(state.opening) + state.aside:
         return None
     news = (row for row in _left_of_opening(state) if _is_news(state, row, terms))
+    if now is not None:
+        codes = now.of_rows(state)
+        news = (row for row in news if codes[row] == ALL)
     if terms is None:
         return next(news, None)
     left = np.array(list(news), dtype=np.intp)
@@ -107,7 +118,10 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
 def _left_of_opening(state: State) -> Iterator[int]:
     """Yield the cells of the opening sweep not looked at yet, in place of a barred one an allowed part of it."""
     for cell in state.opening:
-        row = state.allowed_within(cell) if cell in state.barred else cell
+        cut = state.table.forbidden[cell]  # since the study began
+        row = allowed_within(state, cell) if cut or cell in state.barred else cell
+        if cut and allowed_share(state, cell) < LEAST_SHARE:
+            continue
         if row is not None and state.table.askable[row] and not state.looks_at(row):
             yield row
 
@@ -127,19 +141,21 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     return bool(state.seen().std[row] ** 2 > KNOWN_SHARE * prior)
 
 
-def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, float]:
+def _choose(draft: State, t: int, draw: int, terms: Terms | None, now: Possible | None) -> tuple[int, float]:
     """Return the row to measure in round `t`, and for how long; nodes are split as needed."""
-    first = next_of_opening(draft, terms) if draft.opening else None
+    first = next_of_opening(draft, terms, now) if draft.opening else None
     if first is not None:
         return first, 1.0 if terms is None else _time(draft, first, terms)
     bound, look = rules(draft), partial(views, draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     for _ in range(MOST_REFINED):
-        while not draft.table.askable[draft.table.askable.argmax()]:
-            split_by_force(draft, t)
+        while not _askable(draft, now).any():
+            split_by_force(draft, t, now)
         if draft.problem.policy.inner:
             grow(draft, t)
-        seen = draft.seen(terms)
+            if now is not None:
+                _open_inside(draft, t, now)
+        seen = _seen(draft, terms, now)
         row, time = _checked(seen, bound.choose(seen, t, look, rng))
         if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
             return row, time
@@ -147,8 +163,32 @@ def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, 
         open_nodes(draft, [row], expanded=True)
         if not may_split:
             return row, time
+    seen = _seen(draft, terms, now)
+    row, time = _checked(seen, bound.choose(seen, t, look, rng))
+    if now is not None and not seen.askable[row]:
+        row = replies.row(bound.urgent(seen, seen.askable.nonzero()[0], t), "urgent", seen)
+    return row, time
+
+
+def _askable(draft: State, now: Possible | None) -> Flags:
+    """Tell which nodes may be asked for."""
+    return draft.table.askable if now is None else now.askable(draft)
+
+
+def _seen(draft: State, terms: Terms | None, now: Possible | None) -> Tree:
+    """Return the nodes as a policy should see them."""
     seen = draft.seen(terms)
-    return _checked(seen, bound.choose(seen, t, look, rng))
+    return seen if now is None else now.seen(draft, seen)
+
+
+def _open_inside(draft: State, t: int, now: Possible) -> None:
+    """Split nodes of what is possible until there are some to choose from: the tree may have grown elsewhere."""
+    while _askable(draft, now).sum() < FEWEST_INSIDE:
+        rows = (draft.table.splittable & ~draft.table.forbidden & (now.of_rows(draft) == ALL)).nonzero()[0]
+        if not len(rows):
+            return
+        row = replies.row(rules(draft).urgent(draft.seen(), rows, t), "urgent", draft.table)
+        open_nodes(draft, [row], expanded=False)
 
 
 def _time(draft: State, row: int, terms: Terms) -> float:
@@ -166,10 +206,7 @@ def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
     if tree.terms is not None:
         answer, time = replies.timed(answer, tree.terms)
     row = answer if type(answer) is int else replies.number(answer, "choose")
-    able = 0 <= row < tree.depth.size and (
-        tree.askable[row] or (tree.first_child[row] < 0 and not tree.smallest[row])
-    )
-    if not able:
+    if not (tree.contenders == row).any():
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )

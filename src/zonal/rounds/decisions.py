@@ -14,14 +14,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from zonal.beliefs.lattice import Fit
-from zonal.errors import need
+from zonal.errors import need, warn_user
 from zonal.rounds import checks, events, replies
 from zonal.rounds.binding import has_scale, rules
 from zonal.rounds.growing import open_nodes, open_to_allowed, prepare
+from zonal.rounds.opening import of_depth
 from zonal.rounds.prices import OPENING_SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import TOTAL_TOLERANCE, State
-from zonal.spaces import Region
+from zonal.spaces import Region, Space
 
 NO_NODE = (
     "StoOO learns about a region only from measurements of that region, and this one is not a node, "
@@ -33,6 +34,8 @@ GIVE_UPS = 3  # in a row, after which a region is never asked for again
 def begin(settings: Settings) -> State:
     """Return the state of a new study."""
     problem = Problem(settings)
+    if not problem.empirical:
+        problem.frame.check(problem.unknowns.given, problem.unknowns.wanted)
     prices, cheapest, time = problem.prices, 1.0, 1.0
     if prices is not None:
         cheapest = prices.cheapest()
@@ -62,11 +65,14 @@ def begin(settings: Settings) -> State:
     state = State(problem, began)
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
         open_nodes(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
-    for row in state.of_depth(began.opening) if began.opening else ():
+    for row in of_depth(state, began.opening) if began.opening else ():
         open_to_allowed(state, row)
     state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.close()
     rules(state)  # raises now if the policy does not fit the problem
+    doubt = problem.space.warning(looks) if isinstance(problem.space, Space) else ""
+    if doubt:
+        warn_user(UserWarning(doubt))
     return state
 
 
@@ -94,7 +100,7 @@ def tell(state: State, fact: events.Measured, beside: Sequence[events.Observed] 
     row = (state.pending if number in state.pending else state.asked)[number].row
     if fact.minus is not None:
         _agreeing(state, state.region(row), fact)
-    elif fact.sem is not None or not state.table.relative[row]:
+    else:
         _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
     draft.write(fact)
     for slope in beside:
@@ -112,7 +118,7 @@ def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
     judged = draft.tree
     judged.std_before = before.tree.std
-    if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
+    if replies.truth(rules(draft).splits(judged, row, draft.told or 1), "splits"):
         open_nodes(draft, [row], expanded=True)
 
 
@@ -165,7 +171,7 @@ def correct(state: State, facts: Sequence[events.Mended]) -> State:
     return draft.close()
 
 
-def end(state: State, number: int, given_up: bool, retry: bool) -> State:
+def end(state: State, number: int, given_up: bool, retry: bool, note: str = "") -> State:
     """Give up or withdraw a trial; a region that fails repeatedly, or lies in one that did, is barred."""
     draft, row = state.fork(), state.asked[number].row
     hopeless = (
@@ -176,8 +182,22 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(events.Ended(number, "given up" if given_up else "withdrawn", barred))
+    draft.write(events.Ended(number, "given up" if given_up else "withdrawn", barred, note))
     return draft.close()
+
+
+def forbid(state: State, fact: events.Forbidden) -> State:
+    """Forbid a region from now on."""
+    draft = state.fork()
+    draft.write(fact)
+    if state.problem.policy.inner:
+        prepare(draft)
+    return draft.close()
+
+
+def banned(state: State, region: Region) -> set[int]:
+    """Return what was forbidden within a region, by number; by name too, as for `given_up`."""
+    return {at for at, ban in state.bans.items() if region.holds(ban) or ban.name == region.name}
 
 
 def given_up(state: State, region: Region) -> set[int]:
@@ -193,11 +213,11 @@ def given_up(state: State, region: Region) -> set[int]:
     return {number for row, number in (*trials, *state.barred.items()) if inside(row)}
 
 
-def forgive(state: State, numbers: Iterable[int]) -> State | None:
-    """Take back the give-ups of trials, as far as they still count; None if none does."""
+def forgive(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> State | None:
+    """Take back the give-ups of trials, and what was forbidden, as far as they still count; None if none does."""
     counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
-    wanted = tuple(sorted(counting.intersection(numbers)))
-    return state.apply((events.Allowed(wanted),)) if wanted else None
+    wanted, lifted = tuple(sorted(counting.intersection(numbers))), tuple(sorted(state.bans.keys() & set(bans)))
+    return state.apply((events.Allowed(wanted, lifted),)) if wanted or lifted else None
 
 
 def refit(state: State, anew: bool = True) -> State | None:
@@ -238,8 +258,12 @@ def _learn(draft: State, before: int, telling: bool = False) -> None:
     learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
     if draft.problem.empirical:
         return
-    doubt = _doubt(draft) if known.checks(before, total) else ""
-    if learner.learns and (total >= known.due or (telling and _is_last(draft) and learner.stale(known, total))):
+    doubt, last = "", telling and _is_last(draft)
+    if known.checks(before, total):
+        doubt = _doubt(draft)
+    elif last and learner.learns and not known.warned:
+        doubt = learner.lost(draft.ledger, draft.tracked)
+    if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
         draft.write(events.Fitted(_fit(draft)))
     if doubt:
         draft.write(events.Doubted(doubt))
@@ -259,6 +283,8 @@ def _doubt(draft: State) -> str:
     """Return what contradicts the model that was given; "" if nothing does."""
     learner, known, noise = draft.problem.learner, draft.known, draft.problem.settings.noise
     if learner.learns:
+        if lost := learner.lost(draft.ledger, draft.tracked):
+            return lost
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, draft.tracked, given)
     (only,) = draft.belief.members

@@ -56,6 +56,8 @@ class Asked(NamedTuple):
     key: str  # the caller's name for this request, so that repeating it does not ask twice; "" for none
     time: float = 1.0  # how long to measure
     cost: float = 1.0  # of the look, including its time and the way to its region
+    within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
+    avoid: tuple[Region, ...] = ()  # and overlapping none of these
 
 
 class Taken(NamedTuple):
@@ -82,12 +84,29 @@ class Ended(NamedTuple):
     number: int  # the trial's number
     state: Literal["given up", "withdrawn"]
     barred: bool  # whether its region will never be asked for again
+    note: str = ""  # why; "" if nobody said, or the note that the trial had stays
+
+
+class Noted(NamedTuple):
+    """A trial without a value got a note, in the place of the one it had."""
+
+    number: int  # the trial's number
+    note: str
+
+
+class Forbidden(NamedTuple):
+    """A region was forbidden while the study ran: nothing that overlaps it is measured or recommended."""
+
+    region: Region
+    note: str  # why
+    by: str  # who forbade it
 
 
 class Allowed(NamedTuple):
     """Give-ups were taken back: they no longer count against any region, nor bar it."""
 
     numbers: tuple[int, ...]  # the trials that had been given up
+    forbidden: tuple[int, ...] = ()  # the facts `Forbidden` that hold no more, counted from 0
 
 
 class Observed(NamedTuple):
@@ -100,6 +119,8 @@ class Observed(NamedTuple):
     feedback: Feedback  # what part of its region the measurement saw
     time: float = 1.0  # how long it took
     minus: Region | None = None  # the region whose average (or slope) was subtracted, if the value is a difference
+    trial: int | None = None  # the trial, if it is the value of one that was told when the budget was spent
+    note: str = ""
 
 
 class Corrected(NamedTuple):
@@ -150,7 +171,7 @@ class Edited(NamedTuple):
     why: str  # how the change was noticed
 
 
-OfTrial = Asked | Taken | Measured | Ended | Allowed
+OfTrial = Asked | Taken | Measured | Ended | Noted | Allowed
 Mended = Corrected | Retracted
-Fact = Began | Split | Expanded | OfTrial | Observed | Mended | Fitted | Doubted | Extended | Edited
+Fact = Began | Split | Expanded | OfTrial | Forbidden | Observed | Mended | Fitted | Doubted | Extended | Edited
 Event = tuple[Fact, ...]  # the facts of one call

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from zonal.errors import Exhausted
+from zonal.errors import Exhausted, StudyFileError
 from zonal.rounds import replies
 from zonal.rounds.binding import rules
 from zonal.rounds.events import Expanded, Split
+from zonal.rounds.possible import NONE, Possible
 from zonal.rounds.settings import is_of_user
 from zonal.rounds.state import State
 from zonal.rounds.views import views
@@ -30,13 +31,14 @@ def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
 
 
 def open_to_allowed(draft: State, cell: int) -> None:
-    """Split a forbidden cell level by level until a part of it is allowed, testing at most `MOST_PARTS`."""
-    level, left = [cell], MOST_PARTS
-    while level and left > 0 and draft.table.forbidden[level].all():
+    """Split what is forbidden of a cell level by level, to see how much is allowed; test at most `MOST_PARTS`."""
+    level, left = [cell] if draft.table.forbidden[cell] else [], MOST_PARTS
+    while level and left > 0:
         before = draft.table.size
         open_nodes(draft, level[: max(1, left // draft.problem.space.arity)], expanded=False)
-        level = list(range(before, draft.table.size))
-        left -= len(level)
+        parts = range(before, draft.table.size)
+        level = [part for part in parts if draft.table.forbidden[part]]
+        left -= len(parts)
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
@@ -67,7 +69,8 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
         try:
             split = _as_split(draft, able, expanded=False)
         except Exception as error:
-            if forgiving and is_of_user(error):
+            missing = isinstance(error, StudyFileError)  # a function that no file holds: nothing may be told
+            if forgiving and is_of_user(error) and not missing:
                 return
             raise
         draft.write(split)
@@ -79,13 +82,19 @@ def prepare(draft: State) -> None:
     Noise and forbidden may be the user's functions: if one fails here, the value just told is still accepted, and
     the next ask raises the error.
     """
-    grow(draft, draft.rounds + len(draft.pending) + 1, forgiving=True)
+    grow(draft, draft.told + len(draft.pending) + 1, forgiving=True)
 
 
-def split_by_force(draft: State, t: int) -> None:
-    """Split the most promising leaf that may be split, since none may be asked for."""
+def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
+    """Split the most promising leaf that may be split, since none may be asked for (of what is possible `now`)."""
     tree = draft.seen()
-    rows = tree.splittable.nonzero()[0]
+    able = tree.splittable & ~draft.banned()
+    rows = (able if now is None else able & (now.of_rows(draft) != NONE)).nonzero()[0]
+    if len(rows) == 0 and now is not None:
+        raise Exhausted(
+            f"nothing {now} may be asked for: no region lies there that is not forbidden, given up or measured "
+            "max_looks times. Widen `within`, narrow `avoid`, or ask without them."
+        )
     if len(rows) == 0:
         settings, leaves = draft.problem.settings, tree.leaf
         reasons = []
@@ -94,7 +103,7 @@ def split_by_force(draft: State, t: int) -> None:
         if draft.barred:
             given_up = f"{len(draft.barred)} were given up as impossible to measure"
             reasons.append(f"{given_up} (`allow` takes that back)")
-        if settings.forbidden is not None:
+        if tree.forbidden.any():
             reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")
         raise Exhausted(
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "

@@ -7,10 +7,12 @@ of itself and all rows before it, so that damage is always noticed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -22,8 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+try:
+    import fcntl
+except ImportError:  # a system without it
+    fcntl = None  # type: ignore[assignment]
+
 from zonal.errors import StudyFileError, ZonalError
 from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
+from zonal.rounds.declared import check_types
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 from zonal.rounds.values import SENSELESS
@@ -32,7 +40,7 @@ from zonal.tables.files import file_path
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
 WAL = b"\2"  # in the header of a file with another kind of journal
-FORMAT = 3  # of settings, events and tables; older ones are read, newer ones refused
+FORMAT = 4  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds that a fork waits for other threads to finish with their files
 TABLES = {
@@ -86,7 +94,8 @@ class Journal:
             raise StudyFileError(TAKEN.format(target.name))
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
-        text, now, versions = settings_to_json(settings), _now(), _versions()
+        with _trouble(target):
+            text, now, versions = settings_to_json(settings), _now(), _versions()
         journal = cls(target, Opened(settings), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
@@ -127,7 +136,15 @@ class Journal:
         """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
         with _trouble(self.path), _connected(self.path) as connection:
+            self._check_same(connection)
             return [StoredEvent(*row) for row in connection.execute(query, (first,))]
+
+    def _check_same(self, connection: sqlite3.Connection) -> None:
+        """Raise if another file was put in the place of the one whose events were read."""
+        seen = len(self._digests) - 1
+        query = "SELECT digest FROM events WHERE number = ?" if seen else "SELECT digest FROM study"
+        if connection.execute(query, (seen - 1,) if seen else ()).fetchone() != (self._digests[seen],):
+            raise StudyFileError(REPLACED.format(self.path.name))
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""
@@ -141,9 +158,13 @@ class Journal:
             return self._unseen(connection, known)
 
     @contextmanager
-    def writing(self, known: int) -> Iterator[list[Event]]:
-        """Hold the lock, for one `append`; return the events after the first `known`, by other processes."""
-        if self.read_only:
+    def writing(self, known: int, partly: bool = False) -> Iterator[list[Event]]:
+        """Hold the lock, for one `append`; return the events after the first `known`, by other processes.
+
+        If `partly`, functions of the user's own may be missing (they raise if they are called), but not a kernel.
+        """
+        spared = partly and self.opened.knows and _is_writable(self.path)
+        if self.read_only and not spared:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
         with ExitStack() as opened:
             with _trouble(self.path):
@@ -156,7 +177,7 @@ class Journal:
         """Append events and release the lock; when this returns they are on disk, else none of them is."""
         assert self._locked is not None, "a study in a file changes while the file's lock is held only"
         with _trouble(self.path):
-            if self._locked.execute("PRAGMA user_version").fetchone() != (FORMAT,):  # older releases cannot go on
+            if self._locked.execute("PRAGMA user_version").fetchone() < (FORMAT,):  # older releases cannot go on
                 self._locked.execute(f"PRAGMA user_version = {FORMAT}")
             self._insert(self._locked, events)
 
@@ -189,7 +210,10 @@ class Journal:
             if place != at or digests[-1] != stored:
                 raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
             with _sense(f"event {at} makes"):
-                events.append(self.opened.read(text))
+                event = self.opened.read(text)
+                for fact in event:
+                    check_types(fact)
+                events.append(event)
         return events
 
     def _insert(self, connection: sqlite3.Connection, events: Iterable[Event]) -> None:
@@ -238,6 +262,7 @@ def _connected(path: Path, begin: str = "", new: bool = False) -> Iterator[sqlit
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute(f"BEGIN {begin}")
             if not new:
+                _check_format(path, connection.execute("PRAGMA user_version").fetchone()[0])
                 _check_tables(connection)
             yield connection
     finally:
@@ -267,10 +292,25 @@ def _check_kind(path: Path) -> None:
             raise sqlite3.DatabaseError("another program has changed its journal mode")
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")
+    _check_format(path, number)
+
+
+def _check_format(path: Path, number: int) -> None:
+    """Raise if a file is of a newer format: a newer release may have written to it since it was opened."""
     if number > FORMAT:
         raise StudyFileError(
             f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."
         )
+
+
+def is_study(path: Path) -> bool:
+    """Tell whether a file looks like that of a study, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(HEADER)
+    except OSError:
+        return False
+    return header[: len(MAGIC)] == MAGIC and int.from_bytes(header[68:72], "big") == APPLICATION
 
 
 def _why_read_only(path: Path, opened: Opened) -> str:
@@ -280,9 +320,25 @@ def _why_read_only(path: Path, opened: Opened) -> str:
         again = ", ".join(f"{name}=..." for name in opened.missing)
         blind = "" if opened.knows else "; without its kernel there are trials, but no posterior"
         return f"it was made with the user's own {named}, which no file can hold. Pass {again} to open it{blind}."
-    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        return "the file or its folder may not be written to."
-    return ""
+    return "" if _is_writable(path) else "the file or its folder may not be written to."
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+@contextmanager
+def applied(path: Path) -> Iterator[None]:
+    """Turn what applying the events of a file raises into an error of the file, unless it is the user's code."""
+    try:
+        yield
+    except (StudyFileError, MemoryError):
+        raise
+    except Exception as error:
+        if "raised_by_user" in vars(error):
+            raise
+        said = str(error) if isinstance(error, ZonalError) else repr(error)
+        raise StudyFileError(DAMAGED.format(path.name, f"its events cannot have happened: {said}")) from error
 
 
 @contextmanager
@@ -304,12 +360,35 @@ def _trouble(path: Path) -> Iterator[None]:
     except StudyFileError:
         raise
     except sqlite3.Error as error:
-        problem = PROBLEMS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, DAMAGED)
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        problem = _cause(code, path) or PROBLEMS.get(code, DAMAGED)
         raise StudyFileError(problem.format(path.name, error)) from error
     except (UnicodeError, OverflowError) as error:
         raise StudyFileError(DAMAGED.format(path.name, error)) from error
     except OSError as error:
         raise StudyFileError(f"{path.name} cannot be used ({error.strerror}).") from error
+
+
+def _cause(code: int, path: Path) -> str:
+    """Return what the system says where SQLite only says that a file cannot be opened or locked; "" if nothing."""
+    if code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR):
+        return ""
+    try:
+        # Another file in the same folder: closing the study's own would release its locks.
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            if fcntl is not None:
+                fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            return (
+                "{} cannot be locked: "
+                + f"its file system has no locks ({error.strerror}). Put it on another disk."
+            )
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            return "{} cannot be opened: " + f"{error.strerror}. Close some files and try again."
+    if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+        return "there is no file {} any more: it was deleted or moved. Put it back, or open it where it is now."
+    return ""
 
 
 def _put_in_place(draft: Path, target: Path) -> None:
@@ -340,9 +419,13 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _versions() -> str:
+def release() -> str:
+    """Return the version of Zonal that is installed."""
     try:
-        ours = version("zonal")
+        return version("zonal")
     except PackageNotFoundError:
-        ours = "unknown"
-    return f"zonal {ours}, numpy {np.__version__}, python {platform.python_version()}"
+        return "unknown"
+
+
+def _versions() -> str:
+    return f"zonal {release()}, numpy {np.__version__}, python {platform.python_version()}"

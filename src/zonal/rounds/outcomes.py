@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from zonal.rounds.events import Asked, Corrected, Ended, Event, Fact, Measured, Observed, Retracted
+from zonal.rounds.events import Asked, Corrected, Ended, Event, Fact, Measured, Noted, Observed, Retracted
 from zonal.rounds.trials import State
 
 Source = tuple[bool, int]  # whether it is an observation, and its number
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     value, sem : float or None
         None if there is none.
     note : str
-        Kept with the value, or why the value was retracted.
+        Kept with the value, or why the trial was given up or withdrawn, or the value retracted.
     by : str
         Who asked for, corrected or retracted it.
     time : float or None
@@ -48,13 +48,18 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
     for at, event in enumerate(events):
         for fact in event:
             if isinstance(fact, Observed):
-                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem)]
+                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem, fact.note)]
                 observations += 1
+            elif isinstance(fact, Noted):
+                *before, last = found[False, fact.number]
+                found[False, fact.number] = [*before, last._replace(note=fact.note)]
             elif (said := _said(fact, at)) is not None:
                 source, outcome = said
                 before = found.pop(source, []) if isinstance(fact, Measured) else found.setdefault(source, [])
                 if isinstance(fact, Corrected):
                     outcome = outcome._replace(time=before[-1].time)
+                elif before and before[-1].state == "asked" and not outcome.note:
+                    outcome = outcome._replace(note=before[-1].note)
                 found[source] = [*before, outcome]
     return found
 
@@ -67,7 +72,7 @@ def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
         case Measured():
             return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note, time=fact.time)
         case Ended():
-            return (False, fact.number), Outcome(at, fact.state)
+            return (False, fact.number), Outcome(at, fact.state, note=fact.note)
         case Corrected():
             state: State = "observed" if fact.observed else "told"
             return (fact.observed, fact.number), Outcome(at, state, *fact[2:])

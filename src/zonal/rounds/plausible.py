@@ -28,6 +28,7 @@ from zonal.errors import (
 )
 from zonal.rounds import checks, events
 from zonal.rounds.outcomes import outcomes
+from zonal.rounds.possible import ALL, possible
 from zonal.rounds.prices import checked_price
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
@@ -122,6 +123,11 @@ def _asked(state: State, fact: events.Asked) -> None:
     drawn = fact.draw in (state.draws, *state.freed)
     if not (found and following and drawn):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
+    for region in (*fact.within, *fact.avoid):
+        _of_space(state, region, None)
+    now = possible(fact.within, fact.avoid)
+    able = now is None or now.of_rows(state)[row] == ALL
+    _need(able, "this trial was not possible as it was asked for", fact.node)
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices
     if prices is None:
@@ -134,9 +140,7 @@ def _asked(state: State, fact: events.Asked) -> None:
 def _told(state: State, fact: events.Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
-        became = outcomes(state.history)[False, fact.number][-1]
-        if became.value is not None:
-            raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {RESTORE}")
+        _untold(state, fact.number)
         if not checks.fits(state, fact):
             raise BudgetSpent(f"trial {fact.number} was told beyond the budget. {RESTORE}")
     checks.time_spent(state, fact.time)
@@ -148,15 +152,34 @@ def _told(state: State, fact: events.Measured) -> None:
     checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
 
 
+def _untold(state: State, number: int) -> None:
+    """Raise if a trial has a value that counts."""
+    value = outcomes(state.history)[False, number][-1].value
+    if value is not None or checks.told_late(state, number) is not None:
+        raise TrialError(f"trial {number} was told already ({value!r}). {RESTORE}")
+
+
 def _ended(state: State, fact: events.Ended) -> None:
     _ongoing(state, fact)
     ends = ("given up",) if fact.barred else ("given up", "withdrawn")
     _need(fact.state in ends, "a trial is given up or withdrawn", fact.state)
 
 
+def _noted(state: State, fact: events.Noted) -> None:
+    _exists(state, fact.number)
+    checks.valueless(state, fact.number)
+
+
 def _allowed(state: State, fact: events.Allowed) -> None:
     for number in fact.numbers:
         _exists(state, number)
+    for number in fact.forbidden:
+        _need(number in state.bans, "there is no such forbidden region", number)
+
+
+def _forbade(state: State, fact: events.Forbidden) -> None:
+    _of_space(state, fact.region, None)
+    checks.forbidden(state, fact.region)
 
 
 def _counted(state: State, fact: events.Mended) -> None:
@@ -176,8 +199,14 @@ def _corrected(state: State, fact: events.Corrected) -> None:
 def _observed(state: State, fact: events.Observed) -> None:
     checked_feedback(fact.feedback, state.problem.space)
     _of_space(state, fact.region, fact.feedback)
-    checks.measured(state, fact.value, fact.sem)
+    checks.measured(state, fact.value, fact.sem, fact.note)
     positive_number(fact.time, "time")
+    if fact.trial is not None:
+        _exists(state, whole_number(fact.trial, "a trial", 0))
+        ended = fact.trial not in state.pending
+        own = ended and fact.region == state.region(state.asked[fact.trial].row)
+        _need(own, "this is not the value of a trial that had ended", fact.trial)
+        _untold(state, fact.trial)
     _seen(state, fact.region, fact, standard_deviation(fact.noise, "noise"))
 
 
@@ -269,7 +298,9 @@ HAPPENS: dict[type, Callable[[State, Any], object]] = {
     events.Taken: _ongoing,
     events.Measured: _told,
     events.Ended: _ended,
+    events.Noted: _noted,
     events.Allowed: _allowed,
+    events.Forbidden: _forbade,
     events.Observed: _observed,
     events.Corrected: _corrected,
     events.Retracted: _counted,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, finite_number, is_listed, need, positive_number
+from zonal.errors import InvalidInput, finite_number, listed, need, positive_number
 from zonal.rounds.events import Asked
 from zonal.spaces import Node, Region
 
@@ -22,6 +22,7 @@ LEAST_OPENING_CELLS = 8
 OPENING_SHARE = 0.4  # of the budget
 MOST_TOUR_CELLS, MOST_TOUR_LOOKS = 16, 32  # cells of the tour that sets its length; looks of one tour
 TYPICAL_CELLS, MOST_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
+LARGEST_COST = 1e100
 SLACK = 1e-9  # of the budget: smaller differences are rounding
 
 
@@ -30,17 +31,16 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
-    listable = is_listed(times) and not isinstance(times, str | bytes)
-    need(listable, f"{name} must be a list", times, fix)
-    listed = tuple(positive_number(own, "a time") for own in times)
-    need(len(set(listed)) == len(listed), f"{name} must differ from each other", times, fix)
-    return listed
+    each = tuple(positive_number(own, "a time") for own in listed(times, f"{name} must be a list", fix))
+    need(len(set(each)) == len(each), f"{name} must differ from each other", times, fix)
+    return each
 
 
 def checked_price(value: Any, name: str) -> float:
     """Check a cost, and return it."""
     number = finite_number(value, name)
     need(number >= 0, f"{name} must not be negative", value, "Pass 0 or more.")
+    need(number <= LARGEST_COST, f"{name} is too large to add up", value, f"Pass {LARGEST_COST:g} at most.")
     return number
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from itertools import takewhile
 from typing import Any, get_args
 
 from zonal.errors import ZonalError, need
 from zonal.rounds import choosing, decisions, events
 from zonal.rounds.events import Event
+from zonal.rounds.possible import possible
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
@@ -25,16 +27,65 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 def first_difference(settings: Settings, history: Iterable[Event]) -> str:
     """Return the first event of a study that would be decided differently now, and how; "" if there is none."""
     state: State | None = None
-    for number, event in enumerate(history):
-        try:
-            what = _call(event)
-            state = _decide(settings, state, what, event)
-        except ZonalError as error:
-            return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
-        where = _unlike(_compared(event), _compared(state.events[state.events.size - 1]))
-        if where:
-            return f"event {number} ({type(what).__name__}): {where}"
+    whole, at = list(history), 0
+    while at < len(whole):
+        row = _in_a_row(state, whole[at:])
+        tried: dict[int, str] = {}  # how each event differs, decided alone
+        state = _decided(settings, state, row, tried)
+        if state is None:
+            last = max(tried)
+            return f"event {at + last} ({type(_call(row[last])).__name__}){tried[last]}"
+        at += len(row)
     return ""
+
+
+def _in_a_row(state: State | None, left: list[Event]) -> list[Event]:
+    """Return the next event; where travel costs, all trials asked for in a row, which may be of one call."""
+    prices, first = None if state is None else state.problem.prices, _call(left[0])
+    if prices is None or not prices.travels or not isinstance(first, events.Asked):
+        return left[:1]
+
+    def alike(event: Event) -> bool:
+        fact = _call(event)
+        return isinstance(fact, events.Asked) and (fact.by, fact.key) == (first.by, first.key)
+
+    return list(takewhile(alike, left))
+
+
+def _decided(settings: Settings, state: State | None, row: list[Event], tried: dict[int, str]) -> State | None:
+    """Return the state after events in a row, decided again in whatever batches make them; None if none do."""
+    ways, reached = [_ways(settings, state, row, 0, tried)], {0}
+    while ways:
+        after, at = next(ways[-1], (None, 0))
+        if after is None:
+            ways.pop()
+        elif at == len(row):
+            return after
+        elif at not in reached:
+            reached.add(at)
+            ways.append(_ways(settings, after, row, at, tried))
+    return None
+
+
+def _ways(
+    settings: Settings, state: State | None, row: list[Event], at: int, tried: dict[int, str]
+) -> Iterator[tuple[State, int]]:
+    """Yield the states, and how many events have passed, if the next call made one event, or more of them."""
+    before, after = state, state
+    for stop in range(at + 1, len(row) + 1):
+        try:
+            decided = after = _decide(settings, after, _call(row[stop - 1]), row[stop - 1])
+            if before is not None and stop > at + 1:  # several trials are asked for in the order of a tour
+                decided = choosing.as_tour(before, after, _call(row[at]).by)
+        except ZonalError as error:
+            tried.setdefault(at, f" could not be decided again: {error}")
+            return
+        now = decided.events.since(decided.events.size - (stop - at))
+        found = map(_unlike, map(_compared, row[at:stop]), map(_compared, now))
+        where = next(filter(None, found), "")
+        tried.setdefault(at, f": {where}")
+        if not where:
+            yield decided, stop
 
 
 def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
@@ -80,11 +131,14 @@ def _of(event: Event, kind: Any) -> list[Any]:
 # What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
 # it, unless the region was barred before.
 DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
-    events.Asked: lambda state, fact, event: choosing.ask(state, fact.by, fact.key),
+    events.Asked: lambda state, fact, event: choosing.ask(
+        state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
+    ),
     events.Measured: lambda state, fact, event: decisions.tell(state, fact, _of(event, events.Observed)),
     events.Ended: lambda state, fact, event: decisions.end(
-        state, fact.number, fact.state == "given up", retry=not fact.barred
+        state, fact.number, fact.state == "given up", retry=not fact.barred, note=fact.note
     ),
+    events.Forbidden: lambda state, fact, event: decisions.forbid(state, fact),
     events.Observed: lambda state, fact, event: decisions.observe(state, _of(event, events.Observed)),
     **dict.fromkeys(
         get_args(events.Mended), lambda state, fact, event: decisions.correct(state, _of(event, events.Mended))

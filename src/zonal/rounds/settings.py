@@ -22,6 +22,7 @@ from zonal.beliefs.learner import Learner
 from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
+    attribute,
     check_choice,
     finite_number,
     need,
@@ -30,6 +31,7 @@ from zonal.errors import (
     standard_deviation,
     text,
     whole_number,
+    without_unit,
 )
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
@@ -43,9 +45,10 @@ Forbidden = Callable[[Region], bool]
 Cost = float | Callable[[Region], float]
 Travel = float | Callable[[Region, Region], float]
 RegionLike = Region | ArrayLike | Mapping[str, Any]
+RegionsLike = RegionLike | Sequence[Any] | None
 ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
 Direction = Literal["maximize", "minimize"]
-SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the last as for `Box` or `Product`
 
 Check = Callable[[Any, str, Any], Any]
 
@@ -89,7 +92,7 @@ def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
 
 
 def _policy(policy: Any, name: str, space: Any) -> Any:
-    able = policy is None or (hasattr(policy, "bind") and not isinstance(policy, type))
+    able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     need(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
 
@@ -174,6 +177,8 @@ def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> 
     """Check what the user passed, as `Study` takes it, and return it as settings."""
     own: Any = as_space(space)
     taken = {name: how["usual"] for name, how in CHECKS.items()} | given
+    unit = text(taken["value_unit"], "value_unit")
+    taken |= {name: without_unit(taken[name], unit, name) for name in ("noise", "mean")}
     parts = {name: how["check"](taken[name], name, own) for name, how in CHECKS.items()}
     settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
     known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -270,7 +275,8 @@ class Problem:
 
     def opening(self, h_max: int, looks: int) -> int:
         """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the looks."""
-        if self.policy.whole or not (self.learned or self.policy.inner):
+        usual = not self.policy.whole and (self.learned or self.policy.inner)
+        if self.empirical or not (usual or getattr(self.policy, "initial_design", False)):
             return 0
         most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)
         return len([*takewhile(lambda count: 0 < count <= most, self.counts(h_max)[1:])])

@@ -9,13 +9,15 @@ table are relative to the prior mean.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Flags
 from zonal.averages.feedback import difference, footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
@@ -24,19 +26,20 @@ from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput
-from zonal.policies.rules import Terms, scattered
-from zonal.rounds import plausible
+from zonal.policies.rules import Terms
+from zonal.rounds import opening, plausible
 from zonal.rounds.events import Asked, Began, Event, Fact, Measured, Observed
 from zonal.rounds.log import Log
 from zonal.rounds.prices import left, paid
-from zonal.rounds.settings import Problem
-from zonal.rounds.writing import write
+from zonal.rounds.settings import Problem, Settings
+from zonal.rounds.writing import Difference, write
 from zonal.spaces import Region
 from zonal.tree import Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
 
+LONG = 2000  # events: a pickle of more is read as a file is, up to rounding but at once
 TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
 
@@ -76,16 +79,16 @@ class State:
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
         self._shown = False  # whether the table holds the current posterior
+        self._blind = False  # whether there is no posterior, for want of a kernel
         self._overlay: Any = None
         self._overlaid = 0
 
         self.asked: Log[Asked] = Log()  # the trials, by number
         self.pending: dict[int, Asked] = {}  # trials under way, oldest first
         self.budget = problem.settings.budget
-        self.told = 0
-        self.rounds = 0  # trials told as averages; policies count rounds t by them
-        # Trials told as differences: the slot of the difference, and the region subtracted.
-        self.differences: dict[int, tuple[int, Region]] = {}
+        self.told = 0  # trials told, as averages or differences; policies count rounds t by them
+        self.last_told = -1  # the trial told last
+        self.differences: dict[int, Difference] = {}  # of trials told as differences
         self.paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
         self.places: dict[str, int] = {}  # the last row of each worker, and of any ("")
         self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
@@ -93,6 +96,10 @@ class State:
         self.failures: dict[int, tuple[int, ...]] = {}  # trials given up in a row, by row of the table
         self.draws = 0  # in use or freed
         self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
+        self.aside = 0  # trials asked for where little was possible, besides the opening sweep
+        self.ruled: Flags = self.table.forbidden  # by row, whether the user's `forbidden` says so
+        self.bans: dict[int, Region] = {}  # what was forbidden later and still is, by number
+        self.banned_before = 0  # how many times something was forbidden
 
     write = write
 
@@ -108,6 +115,16 @@ class State:
         state = cls(problem, began)
         state._enter(first[1:], foreign and len(first) > 1)
         return state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as settings and events: what follows from them is computed where it is read."""
+        return _again, (self.problem.settings, tuple(self.events), self._blind)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        """Return a copy to the last bit, with what was computed."""
+        memo[id(self)] = twin = State.__new__(State)
+        twin.__dict__ = copy.deepcopy(vars(self), memo)
+        return twin
 
     def fork(self) -> State:
         """Return a copy to write into; this state stays as it is."""
@@ -145,7 +162,7 @@ class State:
     def close(self) -> State:
         """End the event being written, and return the state after it."""
         if not self.events.size and self.began.opening:
-            self.opening = self._spread_out()
+            self.opening = opening.spread_out(self)
         self.events = self.events.plus(self.facts)
         self.facts = ()
         return self
@@ -153,6 +170,7 @@ class State:
     def blind(self) -> State:
         """Return the state without a posterior: only what happened."""
         after = self.fork()
+        after._blind = True
         nothing = np.full(self.table.size, np.nan)
         after.table, after._shown = self.table.believed(nothing, nothing, in_order=True), True
         return after
@@ -204,8 +222,13 @@ class State:
             belief = self._built(*self._base)
         elif not self._waiting:
             return belief
+        alone = not self.problem.learner.learns  # else weights change reward by reward
         for step in self._waiting:
+            if alone and belief.fragile:
+                break
             belief = belief.tracking(step) if type(step) is Tracked else belief.observing(*step)  # type: ignore[misc]
+        if self._waiting and alone and belief.fragile:  # it must be what opening the file would give
+            belief = self._built(self.tracked, self.ledger)
         self.worked_out, self._waiting = belief, ()
         return belief
 
@@ -249,13 +272,35 @@ class State:
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
-            weight = asked.time / self.began.time
-            noise = self.table.relative.item(asked.row)
-            variance, weight = self.problem.weighed(noise, None, weight)
-            self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
+            weight, slot = asked.time / self.began.time, int(self.table.slot[asked.row])
+            expected = self.expected_difference(asked.row)
+            if expected is None:
+                noise = self.table.relative.item(asked.row)
+                variance, weight = self.problem.weighed(noise, None, weight)
+                self._overlay = self._overlay.plus(slot, variance, weight)
+            else:
+                self._overlay = self._overlay.plus(slot, expected.variance / weight, weight, expected.reference)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
         return overlay
+
+    def expected_difference(self, row: int) -> Difference | None:
+        """Return the difference that the next measurement of a node is expected to be; None for an average.
+
+        A region measured as a difference will be again, minus the same region; one not measured yet will be
+        measured as the last trial was.
+        """
+        if not self.differences:
+            return None
+        own = self.last_differences.get(row)
+        if own is not None or self.tally(row).number:
+            return own
+        return self.differences.get(self.last_told)
+
+    @property
+    def last_differences(self) -> dict[int, Difference]:
+        """The last difference measured at each node, by row."""
+        return {self.asked[number].row: own for number, own in self.differences.items()}
 
     def region(self, row: int) -> Region:
         """Return the region of a row."""
@@ -330,40 +375,27 @@ class State:
         asked = self.asked[number]
         weight = asked.time / self.began.time
         if number in self.differences:
-            return self.differences[number][0], 0.0, weight
+            return self.differences[number].slot, 0.0, weight
         return int(self.table.slot[asked.row]), self.table.relative.item(asked.row), weight
+
+    def banned(self) -> Flags:
+        """Tell which nodes lie within what was forbidden after the study began."""
+        held = np.zeros(self.table.size, dtype=bool)
+        if self.bans:
+            bans = self.bans.values()
+            for row in self.table.forbidden.nonzero()[0].tolist():
+                parent = int(self.table.parent[row])
+                held[row] = (parent >= 0 and held[parent]) or any(ban.holds(self.region(row)) for ban in bans)
+        return held
 
     def wait(self, step: Reward | Tracked) -> None:
         """Have the belief take in one more step when it is next read."""
         self._waiting = (*self._waiting, step)
         self._shown, self._overlay = False, None
 
-    def of_depth(self, depth: int) -> list[int]:
-        """Return the nodes of a depth, and the leaves above it."""
-        table = self.table
-        rows: list[int] = ((table.depth == depth) | (table.leaf & (table.depth < depth))).nonzero()[0].tolist()
-        return rows
 
-    def allowed_within(self, row: int) -> int | None:
-        """Return one of the largest allowed regions within a node; None if the tree has none yet."""
-        table, level = self.table, np.array([row])
-        while len(level := np.isin(table.parent, level).nonzero()[0]):
-            allowed = level[~table.forbidden[level]]
-            if len(allowed):
-                return int(allowed[len(allowed) // 2])
-        return None
-
-    def _spread_out(self) -> tuple[int, ...]:
-        """Return the cells of the opening sweep in an order that covers the space evenly from the start.
-
-        A forbidden cell is replaced by one of its largest allowed parts.
-        """
-        table, base = self.table, self.problem.space.arity
-
-        def place(row: int) -> float:
-            depth = int(table.depth[row])
-            return scattered(int(table.index[row]), depth, self.counts[depth], base)
-
-        cells = sorted(self.of_depth(self.began.opening), key=place)
-        parts = (self.allowed_within(row) if table.forbidden[row] else row for row in cells)
-        return tuple(row for row in parts if row is not None)
+def _again(settings: Settings, events: Sequence[Event], blind: bool) -> State:
+    """Return the state that settings and events make: to the last bit, unless the history is long."""
+    first, *later = events
+    state = State.begin(Problem(settings), first).apply_all(later, at_once=len(events) > LONG)
+    return state.blind() if blind else state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -106,7 +107,7 @@ class Observation:
     sem : float or None
         Its standard error, None where the study's noise applies.
     note : str
-        As corrected.
+        As observed, or as corrected since; why, if it was retracted.
     minus : Region or None
         The region whose average (or slope) was subtracted, if the value is a difference.
     study : str
@@ -169,19 +170,15 @@ class Likely:
         Posterior mean and standard deviation of its average.
     probability : float
         That its average lies beyond the threshold, under the model.
+    sigma : float
+        By how many standard deviations the mean lies beyond the threshold.
     """
 
     region: Region
     mean: float
     std: float
     probability: float
-
-
-class Prediction(NamedTuple):
-    """Posterior mean and standard deviation of averages."""
-
-    mean: Any
-    std: Any
+    sigma: float = math.nan
 
 
 class Bands(NamedTuple):
@@ -262,9 +259,11 @@ def _sure(found: Recommendation | Result) -> str:
 def answer(found: Recommendation | Result) -> dict[str, object]:
     """Return an answer as labelled facts, for people."""
     gap = f"{number(found.gap, found.std)} {found.unit}".rstrip()
+    sure = "9 in 10, under the model"
+    better = {"no region better by more than": f"{gap} ({sure})"} if found.gap != 0 else {"no region better": sure}
     return {
         "region": found.region.name,
         "its average": give_or_take(found.mean, found.std, found.unit),
-        "no region better by more than": f"{gap} (9 in 10, under the model)",
+        **better,
         "probability of being the best": percent(found.probability_best),
     }

@@ -46,6 +46,11 @@ def run_of_mine() -> Iterator[str]:
         _running.discard(run)
 
 
+def is_running(who: str) -> bool:
+    """Tell whether this is a run of this process that has not ended."""
+    return who in _running
+
+
 def is_gone(who: str) -> bool:
     """Tell whether the worker that claimed a trial has ended: a process of this host, or a run of this process."""
     host, pid, started, run = [*who.split(":"), "", "", ""][:4]

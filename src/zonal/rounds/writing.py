@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from zonal.rounds.state import State
 
 T = TypeVar("T")
+
+
+class Difference(NamedTuple):
+    """What was measured in a trial that was told as a difference."""
+
+    slot: int  # of the difference
+    minus: Region  # the region subtracted
+    reference: int  # its slot
+    variance: float  # of the noise of a measurement of the usual time
 
 
 def write(state: State, fact: events.Fact) -> None:
@@ -46,6 +55,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     if state.problem.settings.max_looks is not None:
         _look(state, asked.row)
     state.places = {**state.places, asked.by: asked.row, "": asked.row}
+    if (asked.within or asked.avoid) and asked.row not in state.opening:
+        state.aside += 1
     if asked.draw == state.draws:
         state.draws += 1
     else:
@@ -74,13 +85,14 @@ def _measure(state: State, fact: events.Measured) -> None:
     if row in state.failures:
         state.failures = _without(state.failures, row)
     state.told += 1
+    state.last_told = number
     if fact.minus is not None:
-        slot = _slot_of(state, state.region(row), fact.minus)
-        state.differences = {**state.differences, number: (slot, fact.minus)}
+        slot, reference = _slot_of(state, state.region(row), fact.minus), _slot_of(state, fact.minus, None)
+        own = Difference(slot, fact.minus, reference, (fact.sem or 0.0) ** 2 * weight)
+        state.differences = {**state.differences, number: own}
         _count(state, row, 1)
         _reward(state, slot, fact.value, fact.sem, 0.0, weight)
     else:
-        state.rounds += 1
         tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
         state.tallies = {**state.tallies, row: tally}
         _reward(state, int(table.slot[row]), fact.value, fact.sem, table.relative.item(row), weight)
@@ -142,8 +154,12 @@ def _rewards_of(
 def _retell(state: State, fact: events.Mended, rewards: list[tuple[float, float | None, float]]) -> None:
     """Count these rewards at the node of a trial that was corrected or retracted."""
     row = state.asked[fact.number].row
-    if fact.number not in state.differences:
+    difference = state.differences.get(fact.number)
+    if difference is None:
         state.tallies = {**state.tallies, row: state.tally(row).retold(rewards)}
+    elif isinstance(fact, events.Corrected):
+        variance = (fact.sem or 0.0) ** 2 * state.origin(False, fact.number)[2]
+        state.differences = {**state.differences, fact.number: difference._replace(variance=variance)}
     if isinstance(fact, events.Retracted):
         _untell(state, fact.number, row)
 
@@ -156,8 +172,6 @@ def _untell(state: State, number: int, row: int) -> None:
     if number in state.differences:
         state.differences = _without(state.differences, number)
         _count(state, row, -1)
-    else:
-        state.rounds -= 1
     _look(state, row)
 
 
@@ -190,13 +204,16 @@ def _split(state: State, fact: events.Split) -> events.Split:
             state.region(fact.rows[0]).name,
             "Open it with the space and the version of Zonal that it was made with.",
         )
-    forbidden = np.array(fact.forbidden) if fact.forbidden else False
+    forbidden = np.array(fact.forbidden or (False,) * number)
     noise = (np.array(fact.noise) if fact.noise else problem.usual_noise) * state.scale
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
     state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
+    state.ruled = np.concatenate((state.ruled, forbidden))
     _track(state, size, keys)
+    if state.bans:
+        _mark_forbidden(state, size)
     return events.Split(*fact[:4], sums)
 
 
@@ -223,6 +240,33 @@ def _allow(state: State, fact: events.Allowed) -> None:
         if number in taken_back:
             state.barred = _without(state.barred, row)
             _look(state, row)
+    if fact.forbidden:
+        state.bans = {number: region for number, region in state.bans.items() if number not in fact.forbidden}
+        _mark_forbidden(state)
+
+
+def _forbid(state: State, fact: events.Forbidden) -> None:
+    """Record that a region is forbidden from now on."""
+    state.bans = {**state.bans, state.banned_before: fact.region}
+    state.banned_before += 1
+    _mark_forbidden(state)
+
+
+def _mark_forbidden(state: State, first: int = 0) -> None:
+    """Mark which nodes from a row on are forbidden: by the user's `forbidden`, or by what was forbidden later."""
+    table, bans = state.table, state.bans.values()
+    forbidden = np.concatenate((table.forbidden[:first], state.ruled[first:]))
+    for row in range(first, table.size):  # what overlaps has a parent that overlaps, in a row above
+        parent = int(table.parent[row])
+        if parent < 0 or forbidden[parent]:
+            forbidden[row] |= any(ban.overlaps(state.region(row)) for ban in bans)
+    changed = forbidden != table.forbidden
+    able = (table.leaf | state.problem.policy.inner) & ~forbidden
+    able[list(state.barred)] = False
+    state.table = table.forbidding(forbidden, np.where(changed, able, table.askable))
+    if state.problem.settings.max_looks is not None:
+        for row in changed.nonzero()[0].tolist():
+            _look(state, row)
 
 
 def _expand(state: State, fact: events.Expanded) -> None:
@@ -240,8 +284,8 @@ def _extend(state: State, fact: events.Extended) -> None:
     state.budget += fact.n
 
 
-def _remark(state: State, fact: events.Edited) -> None:
-    """Change nothing: a remark about the history."""
+def _remark(state: State, fact: events.Edited | events.Noted) -> None:
+    """Change nothing: a remark about the history, or a trial."""
 
 
 def _begin(state: State, fact: events.Began) -> None:
@@ -295,6 +339,7 @@ def _track(state: State, first: int, keys: NDArray[Any]) -> None:
         state.outside = {key: slot for key, slot in state.outside.items() if slot not in known}
     if keys.shape[1]:
         _follow(state, keys)
+    state._shown = False  # the table has grown, even where nothing new is tracked
 
 
 def _together(families: list[Any]) -> list[NDArray[Any]]:
@@ -312,12 +357,14 @@ WRITES: dict[type, Callable[[State, Any], events.Fact | None]] = {
     events.Expanded: _expand,
     events.Ended: _end,
     events.Allowed: _allow,
+    events.Forbidden: _forbid,
     events.Observed: _observe,
     events.Corrected: _recount,
     events.Retracted: _recount,
     events.Doubted: _doubt,
     events.Extended: _extend,
     events.Edited: _remark,
+    events.Noted: _remark,
     events.Taken: _take,
     events.Began: _begin,
 }

@@ -6,15 +6,17 @@ An axis knows measures and kernels one pair at a time (`averages`); these module
 policies.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from zonal.errors import attribute
 from zonal.spaces.axes import Interval
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
 from zonal.spaces.points import Points
-from zonal.spaces.product import Box, Product
+from zonal.spaces.product import Box, Product, has_symbols
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Overlapping, Region, Space, with_feedback
 from zonal.spaces.scales import Integers, Logarithmic, Ring
@@ -23,9 +25,12 @@ from zonal.spaces.symbols import Axis, Category
 
 
 def as_space(given: Any) -> Any:
-    """Return what users pass as a space: a space as it is, Zonal's or their own; bounds as a box."""
-    own = hasattr(given, "cell") and hasattr(given, "split") and not isinstance(given, type)
-    return given if own else Box(given)
+    """Return what users pass as a space: a space as it is, Zonal's or their own; bounds as a box, axes by name."""
+    own = attribute(given, "cell") and attribute(given, "split") and not isinstance(given, type)
+    if own:
+        return given
+    axes = given.values() if isinstance(given, Mapping) else ()
+    return Product(given) if any(isinstance(axis, Axis) or has_symbols(axis) for axis in axes) else Box(given)
 
 
 __all__ = [

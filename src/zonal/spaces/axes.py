@@ -21,7 +21,7 @@ from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Factor
 from zonal.averages.layout import Intervals
 from zonal.averages.measures import Measure
-from zonal.errors import InvalidInput, finite_number, need, positive_number
+from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
 from zonal.spaces.region import RESTORE, ROUNDING
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
@@ -29,6 +29,7 @@ from zonal.spaces.region import RESTORE, ROUNDING
 Part = tuple[float, float, tuple[float, float]]
 
 LOW, HIGH = "_low", "_high"  # columns of a sheet
+MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still numbers
 SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
@@ -95,6 +96,12 @@ class Answers:
         """Return the width of the widest of `pieces` parts, the first."""
         return float(self.cell(0, pieces)[1])
 
+    def grain(self: Any, pieces: int) -> str:
+        """Return the size of one of `pieces` parts, for people."""
+        if self.symbolic:
+            return f"{self.name} {'any' if pieces == 1 else '1'} of {self.places}"
+        return f"{self.name} {self.width(pieces):.6g} {self.measured_in or self.unit}".rstrip()
+
     def stuck(self: Any, pieces: int, splits: int, arity: int) -> int:
         """Return how many of `pieces` parts cannot be split again."""
         return 0 if self.may_split(splits, arity) else int(self.count(pieces))
@@ -123,11 +130,21 @@ class Interval(Answers):
         """Return the same axis with a smallest width, after checking it."""
         if smallest is None:
             return replace(self, smallest=None)
-        width = positive_number(smallest, f"smallest on axis {self.name}")
+        what = f"smallest on axis {self.name}"
+        width = positive_number(without_unit(smallest, "" if self.measured_in else self.unit, what), what)
         wide = f"{self.side:g} {self.measured_in}".rstrip()
         problem = f"smallest on axis {self.name} is wider than the axis ({wide})"
         need(width * (1 - ROUNDING) <= self.side, problem, width, "Pass a width within the axis.")
         return replace(self, smallest=width)
+
+    def nearest(self, arity: int) -> Self:
+        """Return the same axis with the possible smallest width that is nearest in ratio; of two, the wider."""
+        if self.smallest is None:
+            return self
+        exact = (math.log(self.side) - math.log(self.smallest)) / math.log(arity)
+        if abs(exact - round(exact)) <= ROUNDING or exact > math.log(MOST_PIECES, arity):
+            return self
+        return replace(self, smallest=self.side / arity ** max(math.ceil(exact - 0.5 - ROUNDING), 0))
 
     def apart(self, places: Floats, place: float) -> Floats:
         """Return the distances of positions on the axis from another."""
@@ -178,11 +195,14 @@ class Interval(Answers):
         """Return the part that a user describes."""
         try:
             low, high = what
-        except (TypeError, ValueError):
+        except Exception:  # whatever a user's object raises
             raise InvalidInput(f"a part of axis {self.name} must be a pair", what, "Pass (low, high).") from None
         what = f"a bound on axis {self.name}"
-        low, high = (edge if isinstance(edge, float) else finite_number(edge, what) for edge in (low, high))
+        low, high = (edge if type(edge) is float else self._checked(edge, what) for edge in (low, high))
         return self.between(self.place(low, arity), self.place(high, arity), (float(low), float(high)))
+
+    def _checked(self, edge: Any, what: str) -> float:
+        return finite_number(without_unit(edge, self.unit, what), what)
 
     def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
         """Return the part between two positions; raise if it is not within the axis."""
@@ -233,6 +253,24 @@ class Interval(Answers):
         digits = max(0, 3 - math.floor(math.log10(size)))
         shown = [f"{edge:z.{digits}f}" for edge in (low, high)]  # z: never -0
         return "..".join(edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown)
+
+    def named(self, text: str, arity: int) -> tuple[float, float] | None:
+        """Return the exact edges of the cell that is printed as this text; None if there is none."""
+        span = SPAN.fullmatch(text)
+        if span is None:
+            return None
+        low, high = (self.place(self._number(span[edge]), arity) for edge in ("low", "high"))
+        width = high - low if high > low else high - low + self.side  # across the cut of a ring
+        if not (math.isfinite(low) and 0 < width < math.inf and self.side / width < MOST_PIECES):
+            return None
+        pieces = arity ** max(round(math.log(self.side / width) / math.log(arity)), 0)
+        part = self.cell(min(max(round((low - self.low) / self.side * pieces), 0), pieces - 1), pieces)
+        return self.bounds(part) if self.span(*part[2]) == f"{span['low']}..{span['high']}" else None
+
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is; None if it is none of them."""
+        number = min(max(round((part[2][0] - self.low) / self.side * pieces), 0), pieces - 1)
+        return number if self.cell(number, pieces)[2] == part[2] else None
 
     def from_text(self, text: str) -> Any:
         """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
@@ -333,15 +371,16 @@ class Interval(Answers):
         return self.native(rng.uniform(low, high, number)).tolist()
 
 
-def checked_ends(name: str, pair: Any) -> tuple[float, float]:
-    """Check the bounds of a continuous axis, and return them."""
+def checked_ends(name: str, pair: Any, unit: str = "") -> tuple[float, float]:
+    """Check the bounds of a continuous axis, and return them, in its unit."""
     try:
         low, high = pair
-    except (TypeError, ValueError):
+    except Exception:  # whatever a user's object raises
         fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
         raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
     fix = "Pass two finite numbers, the lower one first."
-    low, high = (finite_number(edge, f"a bound of axis {name}", fix) for edge in (low, high))
+    what = f"a bound of axis {name}"
+    low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
     need(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
     return low, high
 

@@ -19,14 +19,14 @@ from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.spaces.axes import Interval
-from zonal.spaces.product_region import ProductRegion, parts_of
-from zonal.spaces.region import RESTORE, Node, Space, checked_node
+from zonal.spaces.grids import arranged
+from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of, parts_of_text
+from zonal.spaces.region import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
 from zonal.spaces.symbols import Axis
 from zonal.tables.listings import Cell, Span, labelled
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number
-MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered
 PROBE = np.zeros(1)
 
 
@@ -154,6 +154,7 @@ class AxisSpace(Space):
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
+        depth = whole_number(depth, "depth", 0, DEEPEST)
         if self._even or depth == 0 or not self.slots(depth):
             return self.slots(depth)
         above = self.level(depth - 1)
@@ -186,6 +187,12 @@ class AxisSpace(Space):
             return depth, number
         every = np.meshgrid(*self.existing(depth), indexing="ij")
         return depth, int(np.sort(self.indices(depth, [own.ravel() for own in every]))[number])
+
+    def every(self, depth: int) -> list[ProductRegion]:
+        """Return the leaves if the tree ended at a depth, in the order of the axes, the last one fastest."""
+        parts = np.stack([own.ravel() for own in np.meshgrid(*self.existing(depth), indexing="ij")], axis=1)
+        nodes = zip([depth] * len(parts), self.indices(depth, list(parts.T)).tolist(), strict=True)
+        return [self.seen(node, cell, None) for node, cell in zip(nodes, parts, strict=True)]
 
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: one, since all are equal."""
@@ -230,6 +237,10 @@ class AxisSpace(Space):
         """Return the widths of a cell at `depth`, shape (d,); on a categorical axis 1, or 0 if it is split."""
         return np.array([axis.width(number) for axis, number in zip(self.axes, self.pieces(depth), strict=True)])
 
+    def grain(self, depth: int) -> str:
+        """Return the size of the cells of a depth, axis by axis, for people."""
+        return ", ".join(axis.grain(number) for axis, number in zip(self.axes, self.pieces(depth), strict=True))
+
     def sides(self) -> Floats:
         """Return the width of the whole space along each axis, shape (d,)."""
         return self.widths(0)
@@ -244,7 +255,7 @@ class AxisSpace(Space):
     def cell(self, node: Node, feedback: Feedback | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
-        found = self.seen((depth, index), np.array(self._parts(depth, index)), feedback)
+        found = self.seen((depth, index), np.array(self._parts(depth, index)), checked_view(feedback))
         if not all(found.sizes):
             raise InvalidInput("this cell of the tree is empty", node, "Pass a cell that `split` returned.")
         return found
@@ -313,14 +324,22 @@ class AxisSpace(Space):
 
         Parameters
         ----------
-        what : mapping of name to part, or array_like of shape (d, 2)
+        what : mapping of name to part, array_like of shape (d, 2), or str
             For a continuous axis (low, high), where equal edges mean a point; for a categorical axis one symbol,
             or a list of them. Axes that are not named are whole. An array has lower and upper edges, if all axes
-            are continuous.
+            are continuous. A text is the name of a region, such as ``"l 0..90 deg, sin_b -1..0"``.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
-        return self._of(parts_of(self, what), feedback)
+        feedback = checked_view(feedback)
+        if not isinstance(what, str):
+            return self._of(parts_of(self, what), feedback)
+        return self._cell_or(self._of(parts_of(self, self.from_text(what)), feedback))
+
+    def _cell_or(self, region: ProductRegion) -> ProductRegion:
+        """Return the cell that a region is, or else the region."""
+        node = node_of(self, region)
+        return region if node is None else self.cell(node, region.feedback)
 
     def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
         """Return the region given by a description of the part on each axis; None for the whole axis."""
@@ -359,19 +378,11 @@ class AxisSpace(Space):
 
     def from_text(self, text: str) -> Any:
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
-        parts: dict[str, Any] = {}
-        for word in text.split(","):
-            part = word.strip()
-            axis = next((own for own in self.axes if part.startswith((f"{own.name}=", f"{own.name} "))), None)
-            if axis is None:
-                fix = f"Write {self.axes[0].example}."
-                raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
-            parts[axis.name] = axis.from_text(part.removeprefix(axis.name).strip(" ="))
-        return parts
+        return parts_of_text(self, text)
 
-    def arrange(self, values: Any, what: str) -> Any:
-        """Return values as an array with one dimension per axis: unchanged."""
-        return values
+    def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
+        """Return values as an array with one dimension per axis, in the order of the axes."""
+        return arranged(self, values, what, axes)
 
     @property
     def picture(self) -> str:

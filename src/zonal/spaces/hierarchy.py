@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,18 +19,38 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, is_listed, need, refuse
+from zonal.errors import InvalidInput, is_listed, listed, mapped, named, need, refuse, text
+from zonal.spaces.area_names import (
+    ANYTHING,
+    JOINT,
+    MEMBERS,
+    WHOLE,
+    named_paths,
+    path_of_levels,
+    path_of_name,
+)
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import Level, MemberSpace
-from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, row_order, shapes_of, useful
+from zonal.spaces.members import MemberSpace, nested_levels
+from zonal.tables.dataframes import (
+    DataFrame,
+    DataSeries,
+    Labels,
+    as_frame,
+    in_order,
+    row_order,
+    shapes_of,
+    useful,
+    without_shapes,
+)
+from zonal.tables.habits import guess, hinting
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
 
-JOINT = " > "
-WHOLE = "all"
+TABLE = "a table needs one column per level", "Pass at least one."
+DEEPEST_TREE = 200  # levels of nested mappings and lists
 
 
 class Leaves(NamedTuple):
@@ -40,6 +62,7 @@ class Leaves(NamedTuple):
     labels: Labels | None = None  # of the user's rows
 
 
+@hinting()
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Hierarchy(MemberSpace):
     """Nested regions given by the user; any number of children per node, features and weights at the leaves.
@@ -69,6 +92,7 @@ class Hierarchy(MemberSpace):
 
     levels: tuple[str, ...] = ()  # names of the levels, if made from a table
     paths: tuple[tuple[str, ...], ...] = ()
+    _called = "leaves"
     _or_else = ", or the region's name, or a tuple of names"
 
     def __init__(
@@ -85,10 +109,11 @@ class Hierarchy(MemberSpace):
         checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
         table, names = self._features(features)
         if feature_names is not None:
-            names = tuple(map(str, feature_names)) if is_listed(feature_names) else ()
+            given = listed(feature_names, "feature_names must be a list", "Pass as many as there are features.")
+            names = tuple(region_name(name, "a feature") for name in given)
         problem = f"feature_names must be {table.shape[1]} names"
         need(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
-        nested = _levels(paths, checked, checked_least(smallest, float(checked.sum())))
+        nested = nested_levels(paths, checked, checked_least(smallest, float(checked.sum())))
         members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
         self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
 
@@ -107,7 +132,7 @@ class Hierarchy(MemberSpace):
         cls,
         levels: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] | DataFrame,
         features: ByLeaf = None,
-        weights: Weights = None,
+        weights: Weights | str = None,
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> Hierarchy:
@@ -116,25 +141,40 @@ class Hierarchy(MemberSpace):
         Parameters
         ----------
         levels : data frame, mapping of name to column, or sequence of columns
-            From coarsest to finest. Codes must be nested: each has one parent.
+            From coarsest to finest. Codes must be nested: each has one parent. The geometry of a GeoDataFrame is
+            no level: its centroids are the features, if none are given, and plots draw its shapes.
         features, weights, smallest, feature_names
             As for `Hierarchy`, by name or in the order of the rows; a pandas index is used if it is that of the
-            table or names the leaves.
+            table or names the leaves. Weights may be the name of a column of the table, which is no level then.
         """
+        shapes = shapes_of(levels)
+        if shapes is not None:
+            levels, features = without_shapes(levels), levels if features is None else features
         frame = as_frame(levels)
         named, labels = frame or (levels, None)
+        if isinstance(weights, str):
+            weights = text(weights, "the name of a column")
+            there: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
+            fix = f"{guess(weights, there)}Name a column of the table, or pass the weights."
+            need(weights in there, "the table has no such column of weights", weights, fix)
+            named, weights = there, there.pop(weights)
         if not isinstance(named, Mapping):
-            listed = list(named) if is_listed(named) else []
-            named = dict(zip(_numbered(len(listed)), listed, strict=True))
-        some = named and all(map(is_listed, named.values()))
-        need(some, "a table needs one column per level", levels, "Pass at least one.")
-        columns = {str(name): list(map(_text, column)) for name, column in named.items()}
+            given = listed(named, *TABLE)
+            named = dict(zip(_numbered(len(given)), given, strict=True))
+        named = mapped(named, *TABLE)
+        need(named, TABLE[0], levels, TABLE[1])
+        columns = {
+            region_name(name, "a level"): list(map(_text, listed(column, *TABLE)))
+            for name, column in named.items()
+        }
         sizes = {name: len(column) for name, column in columns.items()}
         even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
         need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
         check_nested(columns)
         leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
-        return cls(leaves, features, weights, smallest, feature_names)
+        made = cls(leaves, features, weights, smallest, feature_names)
+        vars(made).update(shapes=shapes if made.shapes is None else made.shapes)
+        return made
 
     @classmethod
     def from_parents(
@@ -154,10 +194,16 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        some = isinstance(parents, Mapping) and parents
-        need(some, "parents must map each name to its parent", parents, "Pass {'Sydney': 'NSW', ...}.")
+        problem, fix = "parents must map each name to its parent", "Pass {'Sydney': 'NSW', ...}."
+        need(isinstance(parents, Mapping), problem, parents, fix)
+        parents = mapped(parents, problem, fix)
+        need(parents, problem, parents, fix)
         need(None not in parents, "every region needs a name", None, "Name it.")
-        refuse(repeated(map(str, parents)), "two regions have the same name", "Rename one.")
+        refuse(
+            repeated(region_name(name, "a region") for name in parents),
+            "two regions have the same name",
+            "Rename one.",
+        )
         ways = {name: _way(parents, name) for name in parents}
         inner = set(parents.values())
         leaves = _together([tuple(map(str, way)) for name, way in ways.items() if name not in inner])
@@ -171,7 +217,8 @@ class Hierarchy(MemberSpace):
         need(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
 
     @property
-    def _level_names(self) -> tuple[str, ...]:
+    def level_names(self) -> tuple[str, ...]:
+        """The names of the levels, numbered if there are none."""
         return self.levels or _numbered(max(map(len, self.paths)))
 
     @property
@@ -191,35 +238,55 @@ class Hierarchy(MemberSpace):
 
         Parameters
         ----------
-        what : str, tuple of str, or sequence of int or of names
-            A name such as ``"NSW > Coast"``, the same as a tuple, the name of a leaf, or row numbers or names of
-            leaves in a list. What ``region.as_dict()`` returns is accepted too.
+        what : str, tuple of str, mapping of level to name, or sequence of int or of names
+            A name such as ``"NSW > Coast"``, the same as a tuple, a name that only one region has, or row numbers
+            or names of leaves in a list. A mapping names one level or several, as ``region.as_dict()`` does.
         """
         if isinstance(what, Mapping):
-            what = what.get("members", tuple(what[level] for level in self._level_names if level in what))
-        path = self._path(what) if isinstance(what, str) else what
+            path = path_of_levels(self, what)
+            return self.subset(what[MEMBERS], feedback) if path is None else self._of_path(path, feedback)
+        if isinstance(what, str):
+            what = text(what, "the name of a region")
+        path = path_of_name(self, what) if isinstance(what, str) else what
         if isinstance(path, tuple) and all(isinstance(name, str) for name in path):
-            inside = self._below(path)
-            if inside:
-                return self._at(inside, feedback)
-            fix = f"Names look like {JOINT.join(self.paths[0])!r}."
-            need(what in self._row_of, "there is no such region", what, fix)
+            need(path or what == WHOLE, "a region needs a name", what, ANYTHING)
+            if self.below(path):
+                return self._of_path(path, feedback)
+            near = guess(what if isinstance(what, str) else path[-1], self.named)
+            fix = f"{near}Names look like {JOINT.join(self.paths[0])!r}."
+            known = isinstance(what, Hashable) and what in self._row_of
+            need(known, "there is no such region", what, fix)
         return self.subset(what, feedback)
 
-    def _below(self, path: tuple[str, ...]) -> list[int]:
+    def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> MemberRegion:
+        """Return the region of a path: a cell, unless the tree ends above it."""
+        inside, level = self.below(path), self.level(len(path))
+        index = int(np.searchsorted(level.start, inside[0]))
+        edges = inside[0], inside[-1] + 1
+        if index < len(level.start) and (level.start[index], level.stop[index]) == edges:
+            return self.cell((len(path), index), feedback)
+        return self._at(inside, feedback)
+
+    @cached_property
+    def named(self) -> dict[str, list[tuple[str, ...]]]:
+        """The paths to the regions of each name."""
+        return named_paths(self.paths)
+
+    def below(self, path: tuple[str, ...]) -> list[int]:
         """Return the positions of the leaves whose paths begin with this one."""
         return [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
-        if not self._is_whole(region):
-            return {"members": self.member_names(region)}
-        return dict(zip(self._level_names, self._shared(region), strict=False))
+        shared = self._shared(region)
+        if not (shared and self._is_whole(region)):
+            return {MEMBERS: self.member_names(region)}
+        return dict(zip(self.level_names, shared, strict=False))
 
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return the name at each level that all leaves share."""
         shared = self._shared(region)
-        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self._level_names)}
+        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self.level_names)}
 
     def _shared(self, region: MemberRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""
@@ -232,15 +299,7 @@ class Hierarchy(MemberSpace):
 
     def _is_whole(self, region: MemberRegion) -> bool:
         """Tell whether a region has all leaves below what they share."""
-        return region.node is not None or len(self._below(self._shared(region))) == len(region.positions)
-
-    def _path(self, name: str) -> tuple[str, ...]:
-        """Return the path to the region of a name; names may contain " > " if they stay unambiguous."""
-        ways = {own[:depth] for own in self.paths for depth in range(1, len(own) + 1)}
-        found = [way for way in ways if JOINT.join(way) == name]
-        if len(found) > 1:
-            raise InvalidInput("this name fits several regions", name, f"Pass a tuple, such as {min(found)}.")
-        return found[0] if found else () if name == WHOLE else tuple(name.split(JOINT))
+        return region.node is not None or len(self.below(self._shared(region))) == len(region.positions)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
@@ -260,32 +319,6 @@ class Hierarchy(MemberSpace):
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"
 
 
-def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
-    """Return the levels of the tree, without children below the smallest weight."""
-    runs: list[tuple[int, int]] = [(0, len(paths))]
-    levels: list[Level] = []
-    while runs:
-        below: list[tuple[int, int]] = []
-        cells = []
-        for start, stop in runs:
-            own = _children(paths, start, stop, len(levels))
-            if least and any(float(weights[a:b].sum()) < least for a, b in own):
-                own = []
-            cells.append((start, stop, len(below), len(own)))
-            below += own
-        levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
-        runs = below
-    return levels
-
-
-def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
-    """Return the runs of leaves whose paths go on alike at a depth; none if the path ends there."""
-    if len(paths[start]) <= depth:
-        return []
-    edges = [row for row in range(start + 1, stop) if paths[row][depth] != paths[row - 1][depth]]
-    return list(itertools.pairwise([start, *edges, stop]))
-
-
 def _of_tree(tree: Any) -> Leaves:
     """Return the leaves of nested mappings and lists."""
     fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
@@ -297,11 +330,14 @@ def _of_tree(tree: Any) -> Leaves:
 def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the path to each leaf of nested mappings and lists."""
     where = JOINT.join(above) or WHOLE
-    listed = is_listed(subtree) and not isinstance(subtree, (str, bytes))
+    need(
+        len(above) < DEEPEST_TREE, f"a tree has at most {DEEPEST_TREE} levels", subtree, "Does it contain itself?"
+    )
     fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
-    need(listed, f"below {where} there must be a mapping, a list of names or None", subtree, fix)
-    items = [subtree] if isinstance(subtree, Mapping) else subtree
-    pairs = [(str(name), below) for place, item in enumerate(items) for name, below in _named(item, place)]
+    problem = f"below {where} there must be a mapping, a list of names or None"
+    items = [subtree] if isinstance(subtree, Mapping) else listed(subtree, problem, fix)
+    each = [pair for place, item in enumerate(items) for pair in _named(item, place)]
+    pairs = [(region_name(name, f"a region within {where}"), below) for name, below in each]
     need(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
     fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
     refuse(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
@@ -313,16 +349,28 @@ def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
     """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
     if isinstance(item, Mapping):
-        return list(item.items())
+        return list(mapped(item, "a region must be a mapping", "Pass {name: subtree}.").items())
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping | list | None):
         return [item]
     return [(place, item)] if isinstance(item, (list, tuple)) else [(item, None)]
 
 
+def region_name(name: Any, what: str) -> str:
+    """Check the name of a region, level or feature, and return it as text; numbers and dates are names too."""
+    plain = isinstance(name, str | int | float | date | np.generic) and name == name
+    try:
+        written = str(name) if plain and not isinstance(name, str) else name
+    except ValueError:  # a whole number of thousands of digits
+        raise InvalidInput(
+            f"{what} has a number too long to be a name", name, "Pass text, or a shorter one."
+        ) from None
+    return named(written, what)
+
+
 def _text(name: Any) -> str:
     """Return the name of a region in a table as text, "" if there is none."""
-    with suppress(TypeError, ValueError):  # pandas' NA is neither equal to itself nor not; an array is no name
-        return "" if name is None or name != name else str(name)
+    with suppress(Exception):  # pandas' NA is neither equal to itself nor not; an array is no name
+        return "" if name is None or name != name else text(str(name), "a name")
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from typing import Any, NoReturn
@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, is_listed, need, positive_number, refuse
+from zonal.errors import LARGEST_STD, InvalidInput, is_listed, listed, mapped, need, positive_number, refuse
 from zonal.spaces.region import ROUNDING, as_array, unnamed
-from zonal.tables.dataframes import Columns, Labels, as_frame, as_series, in_order, useful
+from zonal.tables.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
 
 
 def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels | None]:
@@ -36,10 +36,11 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
 def told_labels(labels: Any, size: int) -> Labels:
     """Check names of rows, and return them."""
     series = as_series(labels)
-    listed = tuple(labels if series is None else series.values.tolist()) if is_listed(labels) else ()
-    right = len(listed) == size and not isinstance(labels, str)
-    need(right, f"labels must be {size} names, one per member", labels, "Pass as many.")
-    return listed
+    problem, fix = f"labels must be {size} names, one per member", "Pass as many."
+    names = tuple(listed(labels if series is None else series.values.tolist(), problem, fix))
+    hashable = all(isinstance(name, Hashable) for name in names)
+    need(len(names) == size and hashable, problem, labels, fix)
+    return tuple(map(as_label, names))
 
 
 def _joined(frame: Columns) -> Floats:
@@ -77,17 +78,18 @@ def checked_features(features: Any, what: str) -> Floats:
 
 def _complain_of_rows(features: Any, what: str) -> NoReturn:
     fix = "Pass as many numbers in each row."
-    need(is_listed(features), f"{what} must be an array of shape (n, d)", features, fix)
     width: int | None = None
-    for number, row in enumerate(features):
-        numbers = [row] if not is_listed(row) or isinstance(row, str) else list(row)
+    for number, row in enumerate(listed(features, f"{what} must be an array of shape (n, d)", fix)):
+        numbers = (
+            [row] if not is_listed(row) or isinstance(row, str) else listed(row, f"row {number} of {what}", fix)
+        )
         width = len(numbers) if width is None else width
         problem = f"row {number} of {what} has {len(numbers)} numbers, not {width}"
         need(len(numbers) == width, problem, row, fix)
         for value in numbers:
             try:
                 float(value)
-            except (TypeError, ValueError, OverflowError):
+            except Exception:  # whatever a user's object raises
                 raise InvalidInput(f"row {number} of {what} has an entry that is no number", value, fix) from None
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
@@ -98,7 +100,7 @@ def checked_weights(weights: Any, size: int) -> Floats:
         return np.ones(size)
     table = as_array(weights)
     if table.shape != (size,) or table.dtype.kind not in "iuf":
-        for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
+        for row, value in enumerate(weights if isinstance(weights, list | tuple) and len(weights) == size else []):
             positive_number(value, f"the weight of row {row}")
         raise InvalidInput(f"weights must be {size} numbers, one per member", weights, "Pass as many.")
     table = table.astype(float)
@@ -125,7 +127,10 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     if not isinstance(values, Mapping):
         return values
     refuse(repeated(leaves), f"{what} by name need leaves with different names", "Pass them in order.")
-    named, known = {str(name): value for name, value in values.items()}, set(leaves)
+    given = mapped(values, f"{what} must be a mapping of leaves", "Name every leaf.")
+    texts = all(isinstance(name, str | int | float | np.generic) for name in given)
+    need(texts, f"{what} must be by name", list(given), "Name every leaf.")
+    named, known = {str(name): value for name, value in given.items()}, set(leaves)
     strangers = (name for name in named if name not in known)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
     refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")

@@ -99,15 +99,15 @@ class MemberRegion(Region):
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether a region of the same space shares members with this one."""
-        if self.chosen is None and other.chosen is None:
+        if self.chosen is None and self._neighbour(other).chosen is None:
             return bool(self.start < other.stop and other.start < self.stop)
-        return bool(np.isin(self.positions, other.positions).any())
+        return bool(np.isin(self.positions, self._neighbour(other).positions).any())
 
     def holds(self, other: Any) -> bool:
         """Tell whether all members of a region of the same space are members of this one."""
-        if self.chosen is None and other.chosen is None:
+        if self.chosen is None and self._neighbour(other).chosen is None:
             return bool(self.start <= other.start and other.stop <= self.stop)
-        return bool(np.isin(other.positions, self.positions).all())
+        return bool(np.isin(self._neighbour(other).positions, self.positions).all())
 
     def as_json(self) -> dict[str, Any]:
         """Return the region as sent to programs: name, node, rows, weight, and bounds of features."""
@@ -133,7 +133,9 @@ class MemberRegion(Region):
         weights = self.space.weights[self.positions]
         drawn = rng.choice(self.positions, number, p=weights / weights.sum())
         if self.space.symbolic:
-            return [self.space.region([int(self.space.rows[place])]).name for place in drawn]
+            each, of_drawn = np.unique(drawn, return_inverse=True)
+            names = [self.space.region([int(self.space.rows[place])]).name for place in each]
+            return [names[at] for at in of_drawn.tolist()]
         return np.asarray(self.space.features[drawn])
 
     def nearest(self) -> Ints:

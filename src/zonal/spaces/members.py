@@ -6,6 +6,7 @@ level of the tree is a few arrays. `points.py` and `hierarchy.py` define how a c
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -20,11 +21,11 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.subset_covariance import SubsetLayout
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, need, refuse, whole_number
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.region import RESTORE, Node, Space, as_array, checked_node
-from zonal.tables.dataframes import Labels, as_series, in_order
+from zonal.spaces.region import RESTORE, Node, Space, as_array, checked_node, checked_view
+from zonal.tables.dataframes import Labels, as_label, as_series, in_order
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class MemberSpace(Space):
     labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
     shapes: ClassVar[Any] = None  # polygons of the GeoDataFrame it was made from, for plots; not stored in files
     axes = None  # it has members instead
+    _called = "members"
     _or_else = ""  # other descriptions of a region, for messages
 
     @abstractmethod
@@ -161,7 +163,7 @@ class MemberSpace(Space):
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
-        return len(self.level(depth).start)
+        return len(self.level(whole_number(depth, "depth", 0)).start)
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
@@ -175,10 +177,24 @@ class MemberSpace(Space):
             number -= len(ends)
         return depth, number
 
+    def every(self, depth: int) -> list[MemberRegion]:
+        """Return the leaves if the tree ended at a depth."""
+        return [self.cell(self.leaf(depth, number)) for number in range(self.leaves(depth))]
+
     @cached_property
     def _ends(self) -> list[Ints]:
         """The cells without children, by depth."""
         return [np.flatnonzero(level.children == 0) for level in self._levels]
+
+    def grain(self, depth: int) -> str:
+        """Return the size of the smallest cells if the tree ended at a depth, for people."""
+        above = zip(self._levels[:depth], self._ends, strict=False)
+        cells = [*above, (self.level(depth), slice(None))]
+        start, stop = (np.concatenate([getattr(own, edge)[at] for own, at in cells]) for edge in ("start", "stop"))
+        if (stop - start == 1).all():
+            return f"single {self._called}"
+        weights = sums(self.weights, start, stop)
+        return f"{self._called} of weight {weights.min():.4g} to {weights.max():.4g}"
 
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: some of them, spread evenly."""
@@ -209,7 +225,8 @@ class MemberSpace(Space):
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
         level = self.level(depth)
-        return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
+        start, stop = int(level.start[index]), int(level.stop[index])
+        return MemberRegion(self, (depth, index), checked_view(feedback), start, stop)
 
     def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of a node, given the run of its members."""
@@ -290,6 +307,7 @@ class MemberSpace(Space):
 
     def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of some members, given names, row numbers or a mask."""
+        checked_view(feedback)
         series = as_series(what)
         mask = series is not None and series.values.dtype == bool
         listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
@@ -321,8 +339,9 @@ class MemberSpace(Space):
     def _row(self, name: Any) -> int | None:
         """Return the row of a name, None for what is not a name; raise for a text that is none."""
         row = None
-        with suppress(TypeError):  # a list is no name, nor is a tuple of lists
-            row = self._row_of.get(name)
+        with suppress(Exception):  # a list is no name, nor is an object that raises
+            hash(name)
+            row = self._row_of.get(as_label(name))
         if row is None and isinstance(name, str) and self._row_of:
             fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)
@@ -333,3 +352,29 @@ def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
     """Return the sum over each of some runs of members; differences of cumulative sums would lose digits."""
     edges = np.stack([start, stop], axis=1).ravel()
     return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
+
+
+def nested_levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
+    """Return the levels of the tree of some paths, without children below the smallest weight."""
+    runs: list[tuple[int, int]] = [(0, len(paths))]
+    levels: list[Level] = []
+    while runs:
+        below: list[tuple[int, int]] = []
+        cells = []
+        for start, stop in runs:
+            own = _children(paths, start, stop, len(levels))
+            if least and any(float(weights[a:b].sum()) < least for a, b in own):
+                own = []
+            cells.append((start, stop, len(below), len(own)))
+            below += own
+        levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
+        runs = below
+    return levels
+
+
+def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
+    """Return the runs of leaves whose paths go on alike at a depth; none if the path ends there."""
+    if len(paths[start]) <= depth:
+        return []
+    edges = [row for row in range(start + 1, stop) if paths[row][depth] != paths[row - 1][depth]]
+    return list(itertools.pairwise([start, *edges, stop]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import is_listed, need, whole_number
+from zonal.errors import is_listed, need, refuse, text, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace, sums
+from zonal.spaces.region import ROUNDING, Node
 from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
+from zonal.tables.habits import hinting
 from zonal.tables.listings import Cell, Span
 
 
+@hinting()
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Points(MemberSpace):
     """Finitely many points with features and weights; regions are subsets.
@@ -50,6 +54,7 @@ class Points(MemberSpace):
 
     arity: int = 2
     columns = ("rows",)
+    _called = "points"
 
     def __init__(
         self,
@@ -87,11 +92,24 @@ class Points(MemberSpace):
 
         Parameters
         ----------
-        what : sequence of int, of labels, or of n bool
+        what : sequence of int, of labels, or of n bool, or str
             Row numbers in the order in which the points were given, labels if there are any (one, or a list), or a
-            mask. What ``region.as_dict()`` returns is accepted too.
+            mask. The name of a region of the tree and what ``region.as_dict()`` returns are accepted too.
         """
-        return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
+        if isinstance(what, str):
+            what = text(what, "the name of a region")
+            if what not in self._row_of and NAME.match(what):
+                return self.cell(self._node_named(what), feedback)
+        if not isinstance(what, Mapping):
+            return self.subset(what, feedback)
+        unknown = (key for key in what if key != "members" and key not in self.names)
+        refuse(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
+        found = self.subset(what.get("members"), feedback)
+        for name, (low, high) in zip(self.names, found.bounds.tolist(), strict=True):
+            given = what.get(name, (low, high))
+            fits = np.shape(given) == (2,) and np.allclose(given, (low, high), ROUNDING, 0)
+            need(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
+        return found
 
     picture = "scatter"
 
@@ -120,12 +138,27 @@ class Points(MemberSpace):
 
     def from_text(self, text: str) -> Any:
         """Return row numbers, separated by blanks or commas, or the name of a point."""
-        if text in self._row_of:
+        if text in self._row_of or NAME.match(text):
             return text
         words = text.replace(",", " ").split()
         numbers = words and all(word.isdecimal() for word in words)
         need(numbers, "a region of points must be its row numbers", text, "Write 0 3 17; the first row is 0.")
         return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
+
+    def _node_named(self, name: str) -> Node:
+        """Return the node whose cell has this name; raise if there is none, or several that differ."""
+        head = NAME.match(name)
+        number = int(head["many"]) if head and head["many"] and len(head["many"]) <= MOST_DIGITS else 1
+        found = [
+            (depth, index)
+            for depth, level in enumerate(self._levels)
+            for index in np.flatnonzero(level.stop - level.start == number).tolist()
+            if self.describe(self.cell((depth, index))) == name
+        ]
+        fix = "Pass row numbers or labels, or the name of a region of the tree."
+        need(found, "there is no such region of points", name, fix)
+        need(len(found) == 1, "this name fits several regions", name, fix)
+        return found[0]
 
     def describe(self, region: MemberRegion) -> str:
         """Return the number of points, and the range of their features."""
@@ -140,6 +173,7 @@ class Points(MemberSpace):
         return f"{own if isinstance(own, str) else f'point {own}'}: {spans}"
 
 
+NAME = re.compile(r"(?:(?P<many>\d+) points|.*): .+", re.DOTALL)  # of a region
 AT_ONCE = 1 << 20  # cuts of cells computed together
 MOST_DIGITS = 18  # of a row number
 MOST_NAMED = 12  # points that the page lists with a region

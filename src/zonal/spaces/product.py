@@ -10,17 +10,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import check_choice, is_listed, need, refuse, whole_number
+from zonal.errors import (
+    check_choice,
+    is_listed,
+    is_quantity,
+    listed,
+    mapped,
+    named,
+    need,
+    refuse,
+    text,
+    whole_number,
+)
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
 from zonal.spaces.region import RESTORE, unnamed
 from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.symbols import Axis, Category
+from zonal.tables.habits import hinting
 
 Scale = Literal["linear", "log", "integer", "periodic"]
+MOST_AXES = 1000
 SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic, Integers, Ring)}
 
 
+@hinting()
 @dataclass(frozen=True, init=False, repr=False)
 class Box(AxisSpace):
     """A box in d dimensions, in native units, split into K equal parts along one axis after the other.
@@ -32,8 +46,8 @@ class Box(AxisSpace):
     arity : int
         K, the number of children of a node, at least 2.
     smallest : float, sequence of float or mapping of name to float, optional
-        The smallest useful width, one for all axes or one per axis. An axis is not split if its parts would be
-        narrower; the others are still split.
+        The smallest useful width, one for all axes or one per axis: the nearest width to which splits lead is
+        taken (the ratio counts; of two as near, the wider). An axis is not split further; the others are.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and plots.
     scale : {"linear", "log", "integer", "periodic"}, sequence or mapping of name to these, optional
@@ -72,8 +86,9 @@ class Box(AxisSpace):
         scale: Scale | Sequence[Scale] | Mapping[str, Scale] | None = None,
         periodic: Sequence[str] = (),
     ) -> None:
-        axes = intervals(listed_axes(bounds), smallest, units, scale, periodic)
-        vars(self).update(axes=tuple(axes.values()), arity=whole_number(arity, "arity", 2, MOST_PARTS))
+        arity = whole_number(arity, "arity", 2, MOST_PARTS)
+        axes = intervals(listed_axes(bounds), arity, smallest, units, scale, periodic)
+        vars(self).update(axes=tuple(axes.values()), arity=arity)
 
     def check(self) -> None:
         """Raise if this box, read from a file, is not possible."""
@@ -91,6 +106,7 @@ class Box(AxisSpace):
         return tuple(axis.smallest for axis in self.axes if axis.smallest is not None) or None
 
 
+@hinting()
 @dataclass(frozen=True, init=False, repr=False)
 class Product(AxisSpace):
     """Continuous and categorical axes.
@@ -101,12 +117,13 @@ class Product(AxisSpace):
     Parameters
     ----------
     axes : mapping of name to axis
-        An axis is a pair (low, high), a list of at least two symbols, or a mapping of symbol to frequency. Symbols
-        are texts, numbers or booleans; a pair of numbers is a continuous axis. Axis objects are accepted too.
+        An axis is a tuple (low, high), a list of at least two symbols, or a mapping of symbol to frequency.
+        Symbols are texts, numbers or booleans: ``(32, 64)`` is an interval, ``[32, 64]`` two symbols. Axis objects
+        are accepted too.
     arity : int
         K, the number of parts of a continuous axis, at least 2.
     smallest : float or mapping of name to float, optional
-        The smallest useful width of continuous axes.
+        The smallest useful width of continuous axes, as for `Box`.
     units : mapping of name to str, optional
         The continuous axes' units, for tables and plots.
     scale : mapping of name to {"linear", "log", "integer", "periodic"}, optional
@@ -133,54 +150,64 @@ class Product(AxisSpace):
         periodic: Sequence[str] = (),
     ) -> None:
         fix = "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
-        need(isinstance(axes, Mapping) and axes, "axes must be a mapping of name to axis", axes, fix)
-        named, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
-        for name, own in named.items():
+        problem = "axes must be a mapping of name to axis"
+        need(isinstance(axes, Mapping) and mapped(axes, problem, fix), problem, axes, fix)
+        arity = whole_number(arity, "arity", 2, MOST_PARTS)
+        by_name, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
+        for name, own in by_name.items():
             if isinstance(own, Axis):
                 made[name] = replace(own, name=name)
                 made[name].check()
+                if isinstance(own, Interval):
+                    made[name] = replace(own, name=name).nearest(arity)
             elif has_symbols(own):
-                made[name] = Category.of(name, list(own), list(own.values()) if isinstance(own, Mapping) else None)
+                shares = mapped(own, f"axis {name} must be symbols", fix) if isinstance(own, Mapping) else None
+                made[name] = Category.of(
+                    name, list(shares or own), None if shares is None else list(shares.values())
+                )
             else:
                 numeric.append((name, own))
-        made |= intervals(numeric, smallest, units, scale, periodic) if numeric or periodic else {}
-        arity = whole_number(arity, "arity", 2, MOST_PARTS)
-        vars(self).update(axes=tuple(made[name] for name in named), arity=arity)
+        made |= intervals(numeric, arity, smallest, units, scale, periodic) if numeric or periodic else {}
+        vars(self).update(axes=tuple(made[name] for name in by_name), arity=arity)
 
 
 def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
     """Return names and descriptions of axes."""
-    listed: list[Any] = []
+    problem, fix = "a box needs at least one axis", "Pass pairs such as [(0, 1)], one per axis."
     if isinstance(bounds, Mapping):
-        listed = [(str(name), own) for name, own in bounds.items()]
-    elif is_listed(bounds):
-        pairs = list(bounds)
-        listed = list(zip(unnamed(len(pairs)), pairs, strict=True))
-    need(listed, "a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one per axis.")
-    return listed
+        entries = mapped(bounds, problem, fix).items()
+        axes = [(named(name, "the name of an axis"), own) for name, own in entries]
+    else:
+        pairs = listed(bounds, problem, fix)
+        axes = list(zip(unnamed(len(pairs)), pairs, strict=True))
+    need(axes, problem, bounds, fix)
+    twice = (name for j, (name, _) in enumerate(axes) if name in dict(axes[:j]))
+    refuse(twice, "two axes have the same name", "Rename one; 1 and '1' are the same.")
+    need(len(axes) <= MOST_AXES, f"a space has at most {MOST_AXES} axes", len(axes), "Use Points for features.")
+    return axes
 
 
 def intervals(
-    listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any, periodic: Any
+    described: list[tuple[str, Any]], arity: int, smallest: Any, units: Any, scale: Any, periodic: Any
 ) -> dict[str, Interval]:
     """Check the continuous axes, and return them by name."""
-    names = tuple(name for name, _ in listed)
-    ends = [checked_ends(name, pair) for name, pair in listed]
+    names = tuple(name for name, _ in described)
     scales = _per_axis(scale, "scale", "linear", names)
     for name, own in zip(names, scales, strict=True):
         check_choice(own, f"the scale of axis {name}", tuple(SCALES))
     scales = _closed(names, scales, periodic)
-    shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
+    given = zip(names, _per_axis(units, "units", "", names), strict=True)
+    shown = [text(unit, f"the unit of axis {name}") for name, unit in given]
+    ends = [checked_ends(name, pair, unit) for (name, pair), unit in zip(described, shown, strict=True)]
     least = _per_axis(smallest, "smallest", None, names)
     each = zip(names, ends, shown, least, scales, strict=True)
-    return {name: SCALES[own].of(name, pair, unit, width) for name, pair, unit, width, own in each}
+    return {name: SCALES[own].of(name, pair, unit, width).nearest(arity) for name, pair, unit, width, own in each}
 
 
 def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
     """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
-    need(is_listed(rings), "periodic must name axes", periodic, "Pass a list of names.")
-    rings = list(rings)
+    rings = listed(rings, "periodic must name axes", "Pass a list of names.")
     unknown = (name for name in rings if not isinstance(name, str) or name not in names)
     refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
     fix = "Leave out its scale, or take it out of periodic."
@@ -191,15 +218,20 @@ def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[st
 
 
 def has_symbols(axis: Any) -> bool:
-    """Tell a categorical axis from a continuous one: a pair of numbers is continuous, more of them are symbols."""
+    """Tell a categorical axis from a continuous one: two numbers are an interval in a tuple, symbols in a list."""
     if isinstance(axis, (str, Mapping)):
         return True
-    if not is_listed(axis):
+    if not is_listed(axis) or is_quantity(axis):
         return False
-    listed = list(axis)
-    return any(isinstance(own, str | bool | np.bool_) for own in listed) or (
-        len(listed) > 2 and all(np.isscalar(own) for own in listed)
-    )
+    problem, fix = "an axis must be a pair or symbols", "Pass a tuple for an interval, a list for symbols."
+    entries = axis if isinstance(axis, list | tuple) else listed(axis, problem, fix)
+    if any(isinstance(entry, str | bool | np.bool_) for entry in entries):
+        return True
+    if len(entries) != 2 or any(map(is_quantity, entries)):
+        return len(entries) > 2 and all(np.isscalar(entry) for entry in entries)
+    problem = f"two numbers in a {type(axis).__name__} may be an interval or two symbols"
+    need(isinstance(axis, tuple | list), problem, axis, fix)
+    return isinstance(axis, list)
 
 
 def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
@@ -207,14 +239,15 @@ def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> l
     if values is None:
         return [default] * len(names)
     if isinstance(values, Mapping):
-        unknown = sorted(set(values) - set(names), key=str)
+        values = mapped(values, f"{what} must be a mapping of axes", f"Axes: {names}.")
+        unknown = (name for name in values if not isinstance(name, str) or name not in names)
         refuse(unknown, f"{what} names an axis that is not there", f"Axes: {names}.")
         for name in names:
             need(default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}.")
         return [values.get(name, default) for name in names]
     if isinstance(values, str) or not is_listed(values):
         return [values] * len(names)
-    listed = list(values)
     problem = f"{what} must be one value, or one for each of {len(names)} axes"
-    need(len(listed) == len(names), problem, values, "Pass as many.")
-    return listed
+    each = listed(values, problem, "Pass as many.")
+    need(len(each) == len(names), problem, values, "Pass as many.")
+    return each

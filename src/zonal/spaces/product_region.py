@@ -7,6 +7,7 @@ axis converts to and from the user's numbers.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region, as_array
 from zonal.spaces.symbols import Axis, Category
 
 MOST_POINTS = 10_000_000  # representative points that are listed
+MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,17 +173,20 @@ class ProductRegion(Region):
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""
-        return all(axis.overlap(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))
+        each = zip(self.along, self._neighbour(other).along, strict=True)
+        return all(axis.overlap(one, own) for (axis, one), (_, own) in each)
 
     def holds(self, other: Any) -> bool:
         """Tell whether a region of the same space lies within this one, up to rounding."""
-        return all(axis.holds(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))
+        each = zip(self.along, self._neighbour(other).along, strict=True)
+        return all(axis.holds(one, own) for (axis, one), (_, own) in each)
 
 
 def parts_of(space: Any, what: Any) -> list[Any]:
     """Return, from the user's description of a region, that of the part on each axis; None where it is whole."""
     if isinstance(what, Mapping):
-        unknown = (name for name in what if name not in space.names)
+        what = mapped(what, "a region must be a mapping from axis to part", f"Axes: {space.names}.")
+        unknown = (name for name in what if not isinstance(name, str) or name not in space.names)
         refuse(unknown, "a region names an axis that is not there", f"Axes: {space.names}.")
         return [what.get(name) for name in space.names]
     if not space.continuous:
@@ -191,8 +196,55 @@ def parts_of(space: Any, what: Any) -> list[Any]:
             what,
             f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
         )
+    if _has_units(what) and len(what) == space.d:
+        return list(what)  # each axis has its own unit
     edges = as_array(what)
     need(edges.dtype.kind in "iuf", "a region's bounds must be numbers", what, "Pass pairs.")
     problem = f"a region's bounds must have shape ({space.d}, 2), one pair per axis"
     need(edges.shape == (space.d, 2), problem, what, "Pass (low, high) for each axis.")
     return list(edges.tolist())
+
+
+def _has_units(what: Any) -> bool:
+    """Tell whether an array, one of the pairs in a list, or an edge of one has a unit."""
+    pairs = what if isinstance(what, list | tuple) else ()
+    edges = (edge for pair in pairs if isinstance(pair, list | tuple) for edge in pair)
+    return any(map(is_quantity, (what, *pairs, *edges)))
+
+
+def parts_of_text(space: Any, text: str) -> dict[str, Any]:
+    """Return, from a text such as ``l=0..90, dye=red|green`` or a region's name, the part on each axis named."""
+    words = [word for axis in space.axes for word in (axis.name, *map(str, getattr(axis, "symbols", ())))]
+    names = "|".join(re.escape(name) for name in space.names)
+    comma = rf",(?=\s*(?:{names})[ =])" if any("," in word for word in words) else ","
+    parts: dict[str, Any] = {}
+    for word in re.split(comma, text):
+        part = word.strip()
+        fitting = [axis for axis in space.axes if part.startswith((f"{axis.name}=", f"{axis.name} "))]
+        if not fitting:
+            fix = f"Write {space.axes[0].example}."
+            raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
+        axis = max(fitting, key=lambda one: len(one.name))
+        plain = part[len(axis.name) + 1 :]  # perhaps a symbol that begins or ends with "="
+        if not (axis.symbolic and plain in map(str, axis.symbols)):
+            plain = plain.strip(" =")
+        parts[axis.name] = axis.named(plain, space.arity) or axis.from_text(plain)
+    return parts
+
+
+def node_of(space: Any, region: ProductRegion) -> tuple[int, int] | None:
+    """Return the node of the tree whose cell a region is; None if there is none."""
+    split = sum(axis.symbolic and axis.number_of(part, 1) is None for axis, part in region.along)
+    bottom = space.deepest()
+    depths = range(split, MOST_LEVELS if bottom is None else bottom + 1) if space.lines else [split]
+    for depth in depths:
+        each = zip(region.along, space.pieces(depth), strict=True)
+        left = [axis.number_of(part, pieces) for (axis, part), pieces in each]
+        if space.slots(depth) and None not in left:
+            index, scale = 0, 1
+            for above in reversed(range(depth)):  # the last split is the last digit of the index
+                level = space.level(above)
+                left[level.axis], digit = divmod(left[level.axis], level.children)
+                index, scale = index + digit * scale, scale * level.children
+            return depth, index
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, is_listed, need, random_generator, whole_number
+from zonal.errors import (
+    InvalidInput,
+    is_listed,
+    listed,
+    need,
+    plain_array,
+    random_generator,
+    whole_number,
+    without_unit,
+)
 from zonal.tables.listings import Cell, card, short
 
 Node = tuple[int, int]
@@ -21,7 +30,7 @@ Node = tuple[int, int]
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
 RESTORE = "Restore what Zonal wrote."  # the fix for what was read from a file and is not possible
-DEEPEST = 10_000  # depth of a cell: far beyond any search, and counts of cells stay exact
+DEEPEST = 20_000  # depth of a cell: far beyond any search, and counts of cells stay exact
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,10 +147,16 @@ class Region(ABC):
     def holds(self, other: Any) -> bool:
         """Tell whether a region of the same space lies within this one."""
 
+    def _neighbour(self, other: Any) -> Any:
+        """Check that another region is one of the same space, and return it."""
+        there = isinstance(other, Region) and (other.space is self.space or other.space == self.space)
+        need(there, "this is not a region of the same space", other, "Make it by space.region().")
+        return other
+
     def __getitem__(self, name: str) -> tuple[Any, ...]:
         """Return the part on one axis: its edges, or its symbols."""
         parts = self.as_dict()
-        if name not in parts:
+        if not (isinstance(name, str) and isinstance(name, Hashable)) or name not in parts:
             raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
         return tuple(parts[name]) if isinstance(parts[name], list) else (parts[name],)
 
@@ -219,6 +234,10 @@ class Space(ABC):
     def region(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
 
+    def warning(self, looks: int) -> str:
+        """Return why a search with so many measurements has no prospect; "" if it may have."""
+        return ""
+
     def label(self, region: Any) -> str:
         """Return a short name of a region, for plots; "" if there is none."""
         return ""
@@ -229,13 +248,15 @@ class Space(ABC):
             return self.region(what, feedback)
         if what.space != self:
             raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
-        return what if feedback is None else with_feedback(what, feedback)
+        return what if feedback is None else with_feedback(what, checked_view(feedback))
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, not several."""
         if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
             return True
-        first: Any = next(iter(what), None)
+        first: Any = next(
+            iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None
+        )
         return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)
 
     @abstractmethod
@@ -269,15 +290,16 @@ def unnamed(number: int) -> tuple[str, ...]:
 
 def as_array(given: Any) -> NDArray[Any]:
     """Return what the user gave as an array; an empty one, of no numbers, if it cannot be one."""
+    given = without_unit(given, "", "a column")
     try:
-        return np.asarray(given)
-    except (TypeError, ValueError):
+        return plain_array(given, "this must be an array", "Pass one.")
+    except InvalidInput:
         return np.empty(0, dtype=object)
 
 
 def checked_node(node: Any, space: Any) -> Node:
     """Check that a node exists, and return it as two numbers."""
-    with suppress(TypeError, ValueError):
+    with suppress(Exception):  # whatever a user's object raises
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
         if depth <= DEEPEST and index < space.slots(depth):
             return depth, index
@@ -285,7 +307,16 @@ def checked_node(node: Any, space: Any) -> Node:
     raise InvalidInput(problem, node, "Pass for example (0, 0).")
 
 
-def with_feedback(region: Region, feedback: Feedback) -> Region:
+def checked_view(feedback: Any) -> Any:
+    """Check that a feedback is one, or None, and return it."""
+    able = feedback is None or isinstance(feedback, Feedback)
+    need(
+        able, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one, with parentheses: zn.Mean()."
+    )
+    return feedback
+
+
+def with_feedback(region: Region, feedback: Feedback | None) -> Region:
     """Return the same region with another feedback."""
     return replace(region, feedback=feedback)
 
@@ -309,7 +340,9 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
     """Return a function of a region, given one, a region, a list of regions, or None."""
     if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
         return forbidden
-    given = list(forbidden) if isinstance(forbidden, Iterator) else forbidden  # which can be read once only
-    listed = [given] if space.is_one(given) else given
-    made = tuple(space.own(region) for region in listed)
+    fix = "Pass a region, a list of regions, or a function of a region."
+    once = isinstance(forbidden, Iterator)  # which can be read once only
+    given = listed(forbidden, "forbidden must be regions", fix) if once else forbidden
+    regions = [given] if space.is_one(given) else listed(given, "forbidden must be regions", fix)
+    made = tuple(space.own(region) for region in regions)
     return Overlapping(made) if made else None

@@ -18,7 +18,7 @@ from zonal.averages.layout import Intervals
 from zonal.averages.measures import BLOCK, Measure
 from zonal.averages.profiles import Profile
 from zonal.averages.wrapped import wrapped
-from zonal.errors import InvalidInput, is_listed, need, whole_number
+from zonal.errors import InvalidInput, is_listed, need, whole_number, without_unit
 from zonal.spaces.axes import Interval, Part, checked_ends
 from zonal.spaces.region import ROUNDING
 
@@ -207,7 +207,18 @@ class Integers(Interval):
         if smallest is None:
             return replace(self, smallest=None)
         most, what = int(self.side), f"smallest on axis {self.name}"
-        return replace(self, smallest=whole_number(_whole(smallest, what), what, 1, most))
+        number = _whole(without_unit(smallest, self.unit, what), what)
+        return replace(self, smallest=whole_number(number, what, 1, most))
+
+    def nearest(self, arity: int) -> Self:
+        """Return the same axis with the possible smallest number of integers that is nearest in ratio."""
+        if self.smallest is None:
+            return self
+        sizes = [self.places]
+        while sizes[-1] > 1:
+            sizes.append(max(self.places // arity ** len(sizes), 1))
+        least = self.smallest
+        return replace(self, smallest=min(sizes, key=lambda size: (max(size / least, least / size), -size)))
 
     def again(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
@@ -242,16 +253,22 @@ class Integers(Interval):
         first, last = -(-part * self.places // pieces), -(-(part + 1) * self.places // pieces)
         return (first + last) / 2, float(last - first), (self.low + first, self.low + last)
 
+    def grain(self, pieces: int) -> str:
+        """Return how many integers the parts have, for people."""
+        fewest, most = max(self.places // pieces, 1), -(-self.places // pieces)
+        return f"{self.name} {fewest}" + (f" or {most}" if most > fewest else "")
+
     # From the user's description to a part, and back.
 
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: first and last integer, or one."""
         try:
             first, last = what if is_listed(what) and not isinstance(what, str) else (what, what)
-        except (TypeError, ValueError):
+        except Exception:  # whatever a user's object raises
             fix = "Pass (first, last), or one number."
             raise InvalidInput(f"a part of axis {self.name} must be a pair", what, fix) from None
-        first, last = (_whole(edge, f"a bound on axis {self.name}") for edge in (first, last))
+        what = f"a bound on axis {self.name}"
+        first, last = (_whole(without_unit(edge, self.unit, what), what) for edge in (first, last))
         return self.between(first - 0.5, last + 0.5, (first, last))
 
     def bounds(self, part: Part) -> tuple[float, float]:
@@ -275,6 +292,14 @@ class Integers(Interval):
         """Return "first..last", or the only number."""
         first, last = int(low + 0.5), int(high - 0.5)
         return f"{first}" if first == last else f"{first}..{last}"
+
+    def named(self, text: str, arity: int) -> None:
+        """Return None: what is printed of integers is exact."""
+
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is; None if it is none of them."""
+        number = int(part[2][0] - self.low) * pieces // self.places
+        return number if self.cell(number, pieces)[2] == part[2] else None
 
     def from_text(self, text: str) -> Any:
         """Return, from a text (a span or one number), an argument for `take`."""
@@ -332,6 +357,10 @@ class Lumped(Measure):
         self._measure = measure
         self.ends, self.odd, self.total = measure.ends, measure.odd, measure.total
         self._row = lru_cache(256)(self._made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a pickle makes it: from its measure, without the cache."""
+        return _lumped, (self._measure,)
 
     def _made(self, number: int) -> tuple[Floats, Floats]:
         """Return consecutive integers, relative to the centre of a run, and the weight of each."""

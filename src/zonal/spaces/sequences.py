@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, finite_number, is_listed, need, refuse, whole_number
+from zonal.errors import InvalidInput, finite_number, listed, need, plain_array, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import RESTORE, Space, as_array
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
+from zonal.tables.habits import hinting
 from zonal.tables.listings import Cell
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
@@ -28,8 +29,14 @@ IUPAC = {
     "AG": "R", "CT": "Y", "CG": "S", "AT": "W", "GT": "K", "AC": "M",
     "CGT": "B", "AGT": "D", "ACT": "H", "ACG": "V", "ACGT": "N",
 }  # fmt: skip
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+OF_AMINO_ACIDS = {"B": "DN", "Z": "EQ", "J": "IL", "X": AMINO_ACIDS}  # the same for proteins
+
+TOO_MANY = 1 << 32  # pools, of which a search sees too few if it cannot try every symbol at every position
+HOPELESS = 1 << 63  # pools, which cannot even be numbered
 
 
+@hinting()
 @dataclass(frozen=True, init=False, repr=False)
 class Sequences(AxisSpace):
     """All sequences of a length over an alphabet; regions are pools that share their first symbols.
@@ -44,7 +51,8 @@ class Sequences(AxisSpace):
     length : int
         Number of positions of a sequence.
     order : sequence of int, optional
-        The order in which positions (counted from 0) are fixed; from first to last by default.
+        The order in which positions are fixed, as indices from 0; from first to last by default. Elsewhere
+        positions are counted from 1.
     frequencies : array_like of shape (A,) or (length, A), optional
         How frequent each symbol is in a pool, at every position or position by position; equally by default. The
         columns of a data frame name the symbols.
@@ -75,11 +83,11 @@ class Sequences(AxisSpace):
     ) -> None:
         symbols, length = _symbols(alphabet), whole_number(length, "length", 1, LONGEST)
         rows = _frequencies(frequencies, length, symbols)
-        axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows))
+        axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows, 1))
         unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
         refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
-        fixed = range(length) if order is None else order
-        need(is_listed(fixed), "order must be a list of positions", order, "Pass for example [2, 0, 1].")
+        fix = "Pass for example [2, 0, 1]."
+        fixed = range(length) if order is None else listed(order, "order must be a list of positions", fix)
         steps = tuple(whole_number(j, "a position in order", 0) for j in fixed)
         problem = f"order must name each position from 0 to {length - 1} once"
         need(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")
@@ -100,6 +108,8 @@ class Sequences(AxisSpace):
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
+        if alike(self.axes, tuple(replace(axis, name=f"position {j}") for j, axis in enumerate(again.axes))):
+            vars(self).update(axes=again.axes)  # earlier files count positions from 0
         need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
     def as_page(self) -> dict[str, Any]:
@@ -126,23 +136,48 @@ class Sequences(AxisSpace):
         left = self.length - fixed
         return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
+    def warning(self, looks: int) -> str:
+        """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
+        positions = self.deepest() or 0
+        pools, needed = self.arity**positions, self.arity * positions
+        if pools <= TOO_MANY or (needed <= looks and pools < HOPELESS):
+            return ""
+        return (
+            f"there are {self.arity}^{positions} smallest pools, and the tree fixes one position at a time: each "
+            f"average is over all the rest, and {needed} measurements try every symbol at every position once "
+            f"(budget: {looks}). Pass a larger smallest=, fewer positions, or candidates as Points or Hierarchy."
+        )
+
+    def grain(self, depth: int) -> str:
+        """Return how many sequences the pools of a depth have, for people."""
+        left = self.length - depth
+        many = self.arity**left
+        return (
+            f"pools of {many if many <= TOO_MANY else f'{self.arity}^{left}'} sequences"
+            if left
+            else "single sequences"
+        )
+
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.
 
         Parameters
         ----------
         what : str, or sequence with one symbol or list of symbols per position
-            For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
-            some. Lower case is accepted if the alphabet is upper case only.
+            For DNA and proteins in IUPAC codes, ``"ATRNNNNN"`` and ``"MKXX"``; for any alphabet ``*`` stands for
+            all symbols and ``[AC]`` for some. Lower case is accepted if the alphabet is upper case only.
         """
         if isinstance(what, Mapping):
+            unknown = (key for key in what if key != self.spelled)
+            refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
             what = what.get(self.spelled)
         listed = isinstance(what, (str, Sequence))
         need(listed, "a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
         problem = f"a region of these sequences has {self.length} positions, not {len(parts)}"
         need(len(parts) == self.length, problem, what, "Give a symbol, or a set of symbols, for each.")
-        return self._of(parts, feedback)
+        found = self._of(parts, feedback)
+        return self._cell_or(found) if isinstance(what, str) else found
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
@@ -166,8 +201,9 @@ class Sequences(AxisSpace):
     def _lists_one(self, what: Any, first: Any) -> bool:
         return False
 
-    def arrange(self, values: Any, what: str) -> Any:
+    def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
         """Return values, one per sequence, in order or by name, as an array with one dimension per position."""
+        need(axes is None, "sequences have no axes to name", axes, "Leave axes out.")
         shape, size = (self.arity,) * self.length, self.arity**self.length
         problem = f"a table of all {self.arity}^{self.length} sequences is too long"
         need(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
@@ -212,12 +248,14 @@ class Sequences(AxisSpace):
 
     @cached_property
     def _sets(self) -> dict[str, tuple[str, ...]]:
-        """The symbols that each code stands for: those of DNA or RNA, a sign for any symbol, and the symbols."""
+        """The symbols that each code stands for: of DNA, RNA or proteins, a sign for any, and single symbols."""
         alphabet = self.alphabet
         some: dict[str, Sequence[str]] = {}
         for base in "TU":
             if set(alphabet) == {*"ACG", base}:
                 some = {code: members.replace("T", base) for members, code in IUPAC.items()}
+        if set(AMINO_ACIDS) <= set(alphabet) and not set(OF_AMINO_ACIDS) & set(alphabet):
+            some = dict(OF_AMINO_ACIDS)
         every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
         pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
         return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
@@ -240,7 +278,7 @@ class Sequences(AxisSpace):
                 opened = None
             elif piece not in sets:
                 raise InvalidInput(
-                    f"{text!r} has a symbol outside the alphabet at position {len(parts)}",
+                    f"{text!r} has a symbol outside the alphabet at position {len(parts) + 1}",
                     piece,
                     f"Choose from {', '.join(sets)}.",
                 )
@@ -274,10 +312,7 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
         table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
         frequencies = table[row_order(frame.labels, [range(length)], what)][:, order]
     fix = "Pass one number per symbol, or one row per position."
-    try:
-        table = np.array(frequencies, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput("frequencies must be numbers", frequencies, fix) from None
+    table = plain_array(frequencies, "frequencies must be numbers", fix, float)
     shapes = (size,), (length, size)
     need(table.shape in shapes, f"frequencies must have shape {shapes[0]} or {shapes[1]}", table.shape, fix)
     return list(np.broadcast_to(table, (length, size)).tolist())

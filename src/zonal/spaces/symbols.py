@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
 from zonal.averages.layout import Pools
-from zonal.errors import InvalidInput, finite_number, is_listed, need, positive_number, refuse
+from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
 from zonal.spaces.axes import Answers, Interval, Part
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
@@ -103,8 +103,10 @@ class Category(Answers):
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several."""
         pool = 0
-        for symbol in [what] if isinstance(what, str) or not is_listed(what) else list(what):
-            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
+        fix = "Pass one symbol, or a list."
+        one = isinstance(what, TEXTS) or not is_listed(what)
+        for symbol in [what] if one else listed(what, f"a part of axis {self.name} must be symbols", fix):
+            if not isinstance(symbol, str | int | float | np.number | np.bool_) or symbol not in self.symbols:
                 known = ", ".join(map(str, self.symbols))
                 raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
             pool |= 1 << self.symbols.index(symbol)
@@ -142,14 +144,25 @@ class Category(Answers):
 
     def text(self, part: Part) -> str:
         """Return a part as readable text, without the name of the axis."""
-        return ANY if int(part[0]) == self.whole else "|".join(map(str, self.symbols_in(part)))
+        every = int(part[0]) == self.whole and ANY not in self.symbols
+        return ANY if every else "|".join(map(str, self.symbols_in(part)))
 
     def from_text(self, text: str) -> Any:
         """Return, from a text, an argument for `take`; integers may be written with a decimal point."""
         if text == ANY and ANY not in self.symbols:
             return None
         known = {str(symbol): symbol for symbol in self.symbols}
-        return [known.get(word, word) for word in text.split("|")]
+        return [known.get(word, word) for word in ([text] if text in known else text.split("|"))]
+
+    def named(self, text: str, arity: int) -> None:
+        """Return None: what is printed of symbols is exact."""
+
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is, all symbols or one of them; None if it is none of them."""
+        members = self.members(part[0])
+        if pieces == 1:
+            return 0 if len(members) == self.places else None
+        return members[0] if len(members) == 1 else None
 
     @property
     def example(self) -> str:
@@ -217,7 +230,13 @@ class Category(Answers):
 
 def _symbol(given: Any, name: str) -> Any:
     """Check a symbol of an axis, and return it as a plain value."""
-    own = given.item() if isinstance(given, np.generic) else given
+    own = (
+        given.item()
+        if isinstance(given, np.generic)
+        else text(given, "a symbol")
+        if isinstance(given, str)
+        else given
+    )
     problem = f"axis {name} has a symbol that is neither text nor a number"
     need(
         isinstance(own, str | int | float) and own != "",

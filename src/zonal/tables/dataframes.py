@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from zonal.arrays import Ints
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, attribute, need, refuse
 from zonal.tables.files import library
 
 Labels = tuple[Hashable, ...]
@@ -90,12 +90,30 @@ def _labels(native: Any) -> Labels | None:
 
 def shapes_of(thing: Any) -> Any:
     """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
-    return thing.geometry if hasattr(thing, "iloc") and hasattr(thing, "geometry") else None
+    return attribute(thing, "geometry") if attribute(thing, "iloc") is not None else None
+
+
+def without_shapes(frame: Any) -> Any:
+    """Return a GeoDataFrame without its columns of shapes."""
+    return frame.drop(columns=[name for name in frame.columns if str(frame[name].dtype) == "geometry"])
 
 
 def useful(labels: Labels | None) -> Labels | None:
-    """Return labels, or None if they only number the rows, as a default index does."""
-    return None if labels is None or labels == tuple(range(len(labels))) else labels
+    """Return labels as files hold them, or None if they only number the rows, as a default index does."""
+    return None if labels is None or labels == tuple(range(len(labels))) else tuple(map(as_label, labels))
+
+
+def as_label(label: Hashable) -> Hashable:
+    """Return a label as a file holds it: a date, or anything else that is neither text nor number, as its text."""
+    if isinstance(label, tuple):
+        return tuple(map(as_label, label))
+    plain = label is None or isinstance(label, str | int | float | np.number | np.bool_)
+    if plain:
+        return label
+    try:
+        return str(label)
+    except Exception:  # whatever a user's object raises
+        raise InvalidInput("a label must be text, a number or a date", label, "Pass names of the rows.") from None
 
 
 def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
@@ -135,7 +153,12 @@ def _places(labels: Labels, names: Sequence[Hashable]) -> Ints | None:
 def _is_series(thing: Any) -> bool:
     """Tell whether something is one column: of pandas, polars, narwhals or Arrow."""
     kind = type(thing)
-    return hasattr(kind, "to_numpy") and not hasattr(kind, "columns") and not hasattr(kind, "column_names")
+    return (
+        hasattr(kind, "to_numpy")
+        and hasattr(kind, "__len__")
+        and not hasattr(kind, "columns")
+        and not hasattr(kind, "column_names")
+    )
 
 
 def _centroids(frame: Any) -> dict[str, Any]:

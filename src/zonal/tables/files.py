@@ -1,4 +1,4 @@
-"""Files on disk: valid paths, files written completely or not at all, and CSV that spreadsheets leave alone.
+"""Files on disk: valid paths, files written completely or not at all, and texts that spreadsheets leave alone.
 
 A spreadsheet runs a cell that begins with certain characters as a formula. Such a text gets an apostrophe in
 front, as does a text that begins with one, so that every text can be read back exactly.
@@ -6,17 +6,15 @@ front, as does a text that begins with one, so that every text can be read back 
 
 from __future__ import annotations
 
-import csv
 import errno
 import importlib
 import os
-from collections.abc import Iterable, Sequence
+import stat
 from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from zonal.errors import CannotWrite, InvalidInput
+from zonal.errors import CannotWrite, InvalidInput, need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,23 +28,27 @@ def file_path(path: Any, beside: str = "") -> Path:
     try:
         found = Path(path)
         os.lstat(f"{found}{beside}")
-    except TypeError:
-        raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
     except ValueError:
-        raise InvalidInput("a path has a character that is not allowed", str(path), "Leave it out.") from None
+        raise InvalidInput("a path has a character that is not allowed", path, "Leave it out.") from None
     except PermissionError:
         fix = "Change its permissions, or name another place."
         raise InvalidInput("a path leads through a folder without access", str(path), fix) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
+    except Exception:  # whatever a user's object raises
+        raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
     return found  # it need not exist
 
 
 def content_of(path: Path, what: str) -> bytes:
     """Return the content of a file; raise if it cannot be read."""
     try:
+        kind = path.stat().st_mode
+        need(not (stat.S_ISCHR(kind) or stat.S_ISBLK(kind)), f"{what} is a device", str(path), "Name a file.")
         return path.read_bytes()
+    except MemoryError:
+        raise InvalidInput(f"{what} is too large for the memory", str(path), "Check the path.") from None
     except FileNotFoundError:
         raise InvalidInput("there is no such file", str(path), "Check the path.") from None
     except OSError as error:
@@ -132,18 +134,6 @@ def escaped(text: str) -> str:
 def unescaped(cell: str) -> str:
     """Return the text that `escaped` turned into this cell; other cells are unchanged."""
     return cell[1:] if cell.startswith(APOSTROPHE) and cell[1:].startswith(SIGNS) else cell
-
-
-def csv_text(rows: Iterable[Sequence[float | str | None]], end: str = "\n") -> str:
-    """Return rows, the header first, as CSV: texts escaped, numbers in full, None as an empty cell."""
-    lines: list[str] = []
-    # With this line ending, which is removed again, the writer quotes every cell that a reader could split,
-    # whatever delimiter it expects.
-    ending = ";\t\r\n"
-    out = SimpleNamespace(write=lambda line: lines.append(line.removesuffix(ending) + end))
-    writer = csv.writer(out, lineterminator=ending)
-    writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return "".join(lines)
 
 
 def parsed(text: str) -> float | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 HERE = {  # what does here what these names do elsewhere: of a study, a trial, zonal itself, or arguments
     "recommend().region": "best_params best_region",
@@ -32,7 +35,7 @@ HERE = {  # what does here what these names do elsewhere: of a study, a trial, z
     'study.tell(trial, value, note="...")': "set_user_attr",
     "study.trials[trial.number].value": "value",
     "zn.Study(space, budget=...), or zn.Study.create(path, space, budget=...)": "create_study",
-    "zn.Study.open(path)": "load_study",
+    "zn.Study.open(path)": "load_study load from_file",
     "zn.minimize(measure, space, budget=...)": "gp_minimize fmin",
     "zn.maximize": "maximise",
     "zn.minimize": "minimise",
@@ -43,12 +46,38 @@ HERE = {  # what does here what these names do elsewhere: of a study, a trial, z
     "progress=True": "show_progress_bar",
     'on_error="give_up"': "catch",
     "rng=": "seed random_state",
-    "zn.Study.create(path, space, budget=...)": "storage",
+    "feedback=zn.Beam(...)": "beam psf fwhm",
+    "forbidden=": "mask exclude forbid",
+    "noise=": "sigma noise_std alpha error errors uncertainty std yerr",
+    "sem=": "sigma noise error errors uncertainty std yerr stderr",
+    "value_unit=": "unit units",
+    "units=": "unit",
+    "value_name=": "name label quantity",
+    'the keys of a mapping, zn.Box({"x": (0, 1)})': "name names axis_names dims",
+    "zn.Study.create(path, space, budget=...)": "storage path file filename",
+    "policy=": "acquisition acquisition_function acq_func sampler strategy",
+    "periodic=": "wrap wrapped circular cyclic ring",
+    'scale="log"': "log log_scale logscale",
+    'scale="integer"': "integer integers dtype",
+    "smallest=": "resolution min_size min_width cell_size pixel",
+    "minus=": "off background reference",
+    "note=": "comment remark",
+    "probability=": "confidence credibility",
+    "sigma=": "nsigma n_sigma snr std",
+    "features=": "coords coordinates",
+    "weights=": "population sizes counts",
+    "direction=": "goal mode",
+    "max_looks=": "max_repeats repeats max_replicates",
+    "times=": "exposure exposures durations",
+    "time=": "exposure duration",
     "zn.Study.create(path, space, budget=...): the file's name is the study's": "study_name",
     "zn.Study.create(..., exist_ok=True)": "load_if_exists",
     "kernel=zn.RBF(variance, lengthscale)": "lengthscale",
 }
-ELSEWHERE = {name: here for here, names in HERE.items() for name in names.split()}
+ELSEWHERE: dict[str, list[str]] = {}  # of each name from elsewhere: what it is here, by what is called
+for _here, _names in HERE.items():
+    for _name in _names.split():
+        ELSEWHERE.setdefault(_name, []).append(_here)
 
 
 def missing(what: str, name: str) -> AttributeError:
@@ -56,11 +85,45 @@ def missing(what: str, name: str) -> AttributeError:
     return AttributeError(f"{what} has no attribute {name!r}.{_meant(name)}")
 
 
+class Named(type):
+    """The type of a class that answers for attributes it does not have, such as ``Study.load``."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            """Raise AttributeError; where another library's name was used, name the one used here."""
+            raise missing(cls.__name__, name)
+
+
+def hinting(options: type | None = None, *, methods: bool = False) -> Callable[[C], C]:
+    """Decorate a class: its constructors, and its public `methods`, answer an unknown argument as `answering`."""
+
+    def dressed(kind: C) -> C:
+        dress = answering(options)
+        for name, value in list(vars(kind).items()):
+            if name.startswith("_") and name != "__init__":
+                continue
+            if isinstance(value, classmethod):
+                setattr(kind, name, classmethod(dress(value.__func__)))
+            elif isinstance(value, FunctionType) and (methods or name == "__init__"):
+                setattr(kind, name, dress(value))
+        return kind
+
+    return dressed
+
+
 def answering(options: type | None = None) -> Callable[[F], F]:
-    """Decorate a function: an argument not in its signature or `options` raises with the name used here."""
+    """Decorate a function: an argument it does not take raises with the name used here.
+
+    Any further arguments of it are those of `options`; without them it stays as it is.
+    """
 
     def dressed(function: F) -> F:
-        known = {*inspect.signature(function).parameters, *getattr(options, "__annotations__", ())}
+        parameters = inspect.signature(function).parameters
+        further = any(own.kind is inspect.Parameter.VAR_KEYWORD for own in parameters.values())
+        if further and options is None:
+            return function
+        known = {*parameters, *(getattr(options, "__annotations__", ()) if further else ())}
 
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
@@ -77,11 +140,19 @@ def answering(options: type | None = None) -> Callable[[F], F]:
 
 def guess(word: object, known: Iterable[str]) -> str:
     """Return "Did you mean ...?" with the closest of some words, if one is close."""
-    close = difflib.get_close_matches(str(word), list(known), n=1)
+    close = difflib.get_close_matches(word, list(known), n=1) if isinstance(word, str) else []
     return f"Did you mean {close[0]!r}? " if close else ""
 
 
-def _meant(name: str, known: Iterable[str] = ()) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = ELSEWHERE.get(name, f"{close[0]}=" if close else "")
+def _meant(name: str, known: Iterable[str] | None = None) -> str:
+    """Return a hint for an attribute, or for an argument where others are `known`.
+
+    Of what the name may mean here, that which is taken goes first.
+    """
+    here, taken = ELSEWHERE.get(name, []), set(known or ())
+    fitting = [words for words in here if re.split(r"\W", words)[0] in taken]
+    alone = [words for words in here if re.fullmatch(r"\w+=", words)]  # arguments of some other call
+    others = [words for words in here if words not in alone]
+    close = [f"{word}=" for word in difflib.get_close_matches(name, taken, n=1)]
+    meant = next(iter([*fitting, *others, *(() if known is None else alone), *close]), "")
     return f" Did you mean {meant}?" if meant else ""

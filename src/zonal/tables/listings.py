@@ -7,13 +7,14 @@ formats cells. It must not know what they mean, and imports a data-frame library
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zonal.errors import InvalidInput
-from zonal.tables.files import csv_text, file_path, library, write
+from zonal.errors import InvalidInput, need, whole_number
+from zonal.tables.files import file_path, library, write
+from zonal.tables.sheet_files import csv_text, excel_bytes
 
 if TYPE_CHECKING:
     import pandas
@@ -82,7 +83,7 @@ class Listing:
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is a column of this name."""
-        return isinstance(name, str) and name in self.columns
+        return isinstance(name, str) and isinstance(name, Hashable) and name in self.columns
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         """Yield the rows, each with its cells by name."""
@@ -98,6 +99,8 @@ class Listing:
 
         At most `rows` are shown, the first and last ones if there are more; by default all.
         """
+        width = whole_number(width, "width", 1)
+        rows = None if rows is None else whole_number(rows, "rows", 2)
         shown = [(name, *written) for name, written in self._written(rows)]
         lines = aligned(shown, [_is_numeric(cells) for cells in self.columns.values()], width)
         if hidden := self._hidden(rows):
@@ -168,9 +171,24 @@ class Listing:
         path : str or Path
             The file; an existing one is replaced.
         """
+        write(file_path(path), csv_text(self._plain_rows(), end="\r\n").encode())
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write the table to an Excel file (.xlsx); texts are written as by `to_csv`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; an existing one is replaced. This needs openpyxl, ``pip install 'zonal[excel]'``.
+        """
+        file = file_path(path)
+        need(file.suffix.lower() == ".xlsx", "an Excel file ends in .xlsx", str(path), "Change its ending.")
+        write(file, excel_bytes(self._plain_rows(), file))
+
+    def _plain_rows(self) -> list[Sequence[Any]]:
+        """Return the header and all rows, with plain cells."""
         plain = self.to_dict()
-        content = csv_text([list(plain), *zip(*plain.values(), strict=True)], end="\r\n")
-        write(file_path(path), content.encode())
+        return [list(plain), *zip(*plain.values(), strict=True)]
 
     def _hidden(self, rows: int | None) -> int:
         """Return how many rows are not shown."""

@@ -11,9 +11,11 @@ import os
 import re
 import warnings
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -22,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, need, refuse
-from zonal.tables.files import file_path, library, parsed, text_of, unescaped
+from zonal.errors import InvalidInput, check_choice, need, refuse, warn_user
+from zonal.tables.files import file_path, library, parsed, unescaped
 from zonal.tables.habits import guess
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 Column = Sequence[str]
 
+MARKS = {".": "point", ",": "comma"}
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which delimiters do not count
 MOST_OF_HEADER = 1 << 16  # characters
@@ -39,6 +42,21 @@ NAMED_COLUMNS = 20
 MARKED = re.compile(r"\s*[+-]?\d*[.,]\d+([eE][+-]?\d+)?\s*")  # a number with one point or comma
 THOUSAND = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*")  # one in which it may separate thousands
 GROUPED = re.compile(r"\s*[+-]?\d[\d.,]*[.,][\d.,]*[.,]\d+\s*")  # a number with several of them
+
+
+class Numeral(str):
+    """A cell that a file holds as a number: it has a decimal point, whatever mark is written in texts."""
+
+
+def _is_numeral(cell: str) -> bool:
+    return isinstance(cell, Numeral)
+
+
+class MissingColumn(InvalidInput):
+    """A column that a table needs and does not have."""
+
+    def __init__(self, message: str) -> None:
+        ValueError.__init__(self, message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +72,7 @@ class Table:
     rows: int
     lines: Sequence[int] = field(default=(), repr=False)  # at which rows begin; Parquet has none
     delimiter: str = ""  # between cells, if there is one
+    decimal: str = ""  # the mark that was said to be decimal, if any
 
     def __post_init__(self) -> None:
         need(self.rows, "the table has columns but no rows", str(self.path), "Add rows below the header.")
@@ -81,15 +100,20 @@ class Table:
     def pointed(self, column: str) -> Callable[[str, str], str]:
         """Return a function of a cell of this column, and of a name for it, that returns it with a decimal point.
 
-        The function raises if a cell has a comma where others have points, or the other way round, or if the mark
-        may separate thousands.
+        The function raises if a cell has a comma where most others have points, or the other way round. Raises if
+        the mark may separate thousands in all cells.
         """
         marked = [cell for cell in self.cells(column) if MARKED.fullmatch(cell)]
-        marks = {mark for mark in ".," if any(mark in cell for cell in marked)}
-        odd = "" if len(marks) < 2 else "." if self.delimiter in (";", "\t") else ","
-        unclear = marks == {"." if self.decimal_commas else ","} and all(map(THOUSAND.fullmatch, marked))
+        many = {mark: sum(mark in cell for cell in marked) for mark in ".,"}
+        usual = ("." if many["."] > many[","] else ",") if many["."] != many[","] else self._usual_mark
+        odd = {".": ",", ",": "."}[self.decimal or usual] if self.decimal or all(many.values()) else ""
+        unclear, clear = "." if self.decimal_commas else ",", self.decimal or all(map(_is_numeral, marked))
+        if not clear and many[unclear] == len(marked) and all(map(THOUSAND.fullmatch, marked)):
+            raise self._ask(column, marked, unclear)
 
         def read(cell: str, what: str) -> str:
+            if _is_numeral(cell):
+                return cell
             if not MARKED.fullmatch(cell):
                 if GROUPED.fullmatch(cell):
                     fix = "Write one decimal mark, and nothing between thousands."
@@ -97,19 +121,32 @@ class Table:
                 return cell
             mark, other, name = (",", ".", "comma") if "," in cell else (".", ",", "point")
             if mark == odd:
-                fix = f"Write {cell.strip().replace(mark, other)}."
-                raise InvalidInput(f"{what} has a decimal {name}, unlike others in its column", cell, fix)
-            if unclear:
-                fix = f"Write {cell.strip().replace(mark, '')} or {cell.strip()}0."
-                problem = f"the {name} of {what} may be a decimal mark, or stand between thousands"
-                raise InvalidInput(problem, cell, fix)
+                fix = f"Write {cell.strip().replace(mark, other)}, with a {MARKS[other]}."
+                said = f"but the decimal mark was said to be {self.decimal!r}"
+                unlike = said if self.decimal else "unlike others in its column"
+                raise InvalidInput(f"{what} has a decimal {name}, {unlike}", cell, fix)
             return cell.replace(",", ".")
 
         return read
 
+    def _ask(self, column: str, marked: Sequence[str], mark: str) -> InvalidInput:
+        """Return the question whether a mark in all numbers of a column is decimal."""
+        first, name = marked[0].strip(), MARKS[mark]
+        where = f"column {column!r} of {self.path.name}"
+        problem = f"the {name} in {where} may be a decimal mark, or separate thousands"
+        point, whole = first.replace(",", "."), first.replace(mark, "")
+        fix = f'Pass decimal="{mark}" if {first} means {point}. If it means {whole}, take the {name}s out.'
+        return InvalidInput(problem, first, fix)
+
+    @property
+    def _usual_mark(self) -> str:
+        return "," if self.delimiter in (";", "\t") else "."
+
     @cached_property
     def decimal_commas(self) -> bool:
         """Whether some number has a comma that can only be a decimal mark, as between semicolons or tabs."""
+        if self.decimal:
+            return self.decimal == ","
         split = self.delimiter in (";", "\t")
         return any(
             "," in cell and MARKED.fullmatch(cell) is not None and (split or not THOUSAND.fullmatch(cell))
@@ -131,10 +168,15 @@ class Table:
         if found is not None:
             return self.columns[found]
         names = list(self.columns)
+        if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
+            fix = "Split it into columns (in Excel: Data, Text to Columns), or save the sheet anew."
+            raise InvalidInput(f"the whole row is in one cell in {self.path.name}", names[0], fix)
+        if len(names) == 1 and any(mark in self.columns[names[0]][0] for mark in DELIMITERS):
+            raise _title(self.path, names[0])
         listed = ", ".join(map(repr, names[:NAMED_COLUMNS]))
         more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-        fix = f"{guess(column, names)}It has {listed}{more}."
-        raise InvalidInput(f"{self.path.name} has no such column", column, fix)
+        hint = guess(column, names)
+        raise MissingColumn(f"{self.path.name} needs a column {column!r}. {hint}It has {listed}{more}.")
 
     def _wrong(self, column: str, row: int, cell: str) -> InvalidInput:
         what, fix = "is not finite", "Correct it or remove the row."
@@ -153,17 +195,19 @@ def _key(name: str) -> str:
     return re.sub(r"[\s_]+", " ", name).strip().casefold()
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path, decimal: str | None = None) -> Table:
     r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx or .parquet.
 
     The first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or
-    without a byte order mark. The first sheet of an Excel file is read. Blank rows are skipped. Cells and names
-    keep their spaces.
+    without a byte order mark, or UTF-16 with one; anything else is read as Windows-1252, with a warning. The first
+    sheet of an Excel file is read. Blank rows are skipped. Cells and names keep their spaces.
 
     Parameters
     ----------
     path : str or Path
         The file. Parquet needs pyarrow, ``pip install 'zonal[parquet]'``, and Excel openpyxl, ``'zonal[excel]'``.
+    decimal : {".", ","}, optional
+        The decimal mark; by default it is found out, column by column.
 
     Examples
     --------
@@ -184,7 +228,8 @@ def read_table(path: str | Path) -> Table:
     need(ending, "the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
     try:
         _need_content(file.stat().st_size, file)
-        return READERS.get(ending, _read_text)(file)
+        table = READERS.get(ending, _read_text)(file)
+        return replace(table, decimal=_checked_mark(decimal))
     except FileNotFoundError:
         raise InvalidInput("there is no such file", str(path), "Check the path.") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -192,9 +237,16 @@ def read_table(path: str | Path) -> Table:
         raise InvalidInput(f"the file cannot be read ({reason})", str(path), "Pass a whole file.") from None
 
 
-def parse_table(text: str, name: str) -> Table:
+def parse_table(text: str, name: str, decimal: str | None = None) -> Table:
     """Return the table in a text, as `read_table` reads one from a file; messages use its name."""
-    return _of_text(Path(name), text.removeprefix("\ufeff"), ",")
+    table = _of_text(Path(name), text.removeprefix("\ufeff"), ",")
+    return replace(table, decimal=_checked_mark(decimal))
+
+
+def _checked_mark(decimal: str | None) -> str:
+    if decimal is not None:
+        check_choice(decimal, "decimal", tuple(MARKS))
+    return decimal or ""
 
 
 def _need_content(some: object, file: Path) -> None:
@@ -206,7 +258,25 @@ def _read_text(file: Path) -> Table:
     if file.name.lower().endswith(".gz"):
         content = gzip.decompress(content)
     tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")  # if the header is ambiguous
-    return _of_text(file, text_of(content, "the file", file), "\t" if tabs else ",")
+    return _of_text(file, _decoded(content, file), "\t" if tabs else ",")
+
+
+def _decoded(content: bytes, file: Path) -> str:
+    """Return the text of a table: UTF-8, UTF-16 with its mark, or as Excel on Windows saves plain CSV."""
+    with suppress(UnicodeDecodeError):
+        if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            return content.decode("utf-16")
+        return content.decode("utf-8-sig")
+    try:
+        if b"\0" in content:  # no text at all
+            raise UnicodeError
+        found = content.decode("cp1252")
+    except UnicodeError:
+        fix = "Save it again, encoded in UTF-8 (in Excel: CSV UTF-8)."
+        raise InvalidInput("the file is not UTF-8 text", str(file), fix) from None
+    said = "is not UTF-8 and was read as Windows-1252. Check its accents and symbols, or save it as CSV UTF-8."
+    warn_user(UserWarning(f"{file.name} {said}"))
+    return found
 
 
 def _of_text(file: Path, text: str, usual: str) -> Table:
@@ -241,11 +311,26 @@ def _of_rows(file: Path, numbered: Iterable[tuple[int, list[str]]], delimiter: s
     kept = [(line, row) for line, row in numbered if any(map(str.strip, row))]
     _need_content(kept, file)
     (_, names), *below = kept
+    _check_title(file, names, below)
     _check_lengths(file, below, len(names), delimiter)
     cells = list(zip(*(row for _, row in below), strict=True)) or [()] * len(names)
     columns = [own for own in zip(names, cells, strict=True) if own[0].strip() or any(map(str.strip, own[1]))]
     _check_names(file, [name for name, _ in columns])
     return Table(file, dict(columns), len(below), [line for line, _ in below], delimiter)
+
+
+def _check_title(file: Path, names: list[str], below: list[tuple[int, list[str]]]) -> None:
+    """Raise if the first row has one cell where those below have more, the next of them no number: a title."""
+    title, *others = names
+    widths = [sum(1 for cell in row if cell.strip()) for _, row in below]
+    alone = title.strip() and not any(map(str.strip, others))
+    if alone and len(below) > 1 and max(widths) > 1 and parsed(below[0][1][0]) is None:
+        raise _title(file, title)
+
+
+def _title(file: Path, title: str) -> InvalidInput:
+    fix = "Delete what is above the names."
+    return InvalidInput(f"{file.name} begins with a title, not with the names of its columns", title, fix)
 
 
 def _check_lengths(file: Path, rows: list[tuple[int, list[str]]], width: int, delimiter: str) -> None:
@@ -275,6 +360,8 @@ def _excel_text(cell: Any) -> str:
     """Return a cell of Excel as text: integers without a decimal point, "" for an empty cell."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
+    if isinstance(cell, int | float):
+        return Numeral(cell)
     return "" if cell is None else str(cell)
 
 
@@ -300,11 +387,15 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
         cells = column.cast(pyarrow.string()).to_pylist()
     except pyarrow.ArrowException:
         cells = column.to_pylist()
-    empty = (None, "nan") if pyarrow.types.is_floating(column.type) else (None,)
-    return tuple("" if cell in empty else str(cell) for cell in cells)
+    floating = pyarrow.types.is_floating(column.type)
+    empty, kind = ((None, "nan"), Numeral) if floating else ((None,), str)
+    return tuple("" if cell in empty else kind(cell) for cell in cells)
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
+    unnamed = [at for at, name in enumerate(names, 1) if not name.strip()]
+    fix = "Name them in its first row; a title above the names must go."
+    need(len(unnamed) < 2, f"several columns of {file.name} have no name", unnamed, fix)
     twice = (name for name, times in Counter(names).items() if times > 1)
     fix = f"Give each column its own name in the header of {file.name}."
     refuse(twice, "the names of columns must differ", fix)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, need, positive_number
+from zonal.errors import InvalidInput, need, one_or_several, positive_number, truth
 from zonal.theory.steepness import Smoothness, certified_constants
 
 Delta = Callable[[int], float]
@@ -50,9 +50,10 @@ class GeometricDelta:
     rho: float = 0.5
 
     def __post_init__(self) -> None:
-        positive_number(self.c, "GeometricDelta's c")
+        object.__setattr__(self, "c", positive_number(self.c, "GeometricDelta's c"))
         rho = positive_number(self.rho, "GeometricDelta's rho")
         need(rho < 1, "GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
+        object.__setattr__(self, "rho", rho)
 
     def __call__(self, depth: int) -> float:
         """Return delta at `depth`."""
@@ -96,11 +97,10 @@ class LipschitzDelta(BoundDelta):
     certified: bool = False
 
     def __post_init__(self) -> None:
-        one = self.L is None or not self.certified
+        one = not truth(self.certified, "certified") or self.L is None
         need(one, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
         if self.L is not None:
-            for constant in np.atleast_1d(np.asarray(self.L, dtype=object)):
-                positive_number(constant, "LipschitzDelta's L")
+            object.__setattr__(self, "L", one_or_several(self.L, "LipschitzDelta's L", positive_number))
 
     def bind(self, variation: Variation, h_max: int, theta: float) -> Floats:
         """Return delta at depths 0 .. h_max + 1."""

@@ -1,1 +1,1 @@
-"""The service of `zonal serve`, its page, the report of `zonal report`, and the client of `zn.connect`."""
+"""The service of `zonal serve`, its page and the client of `zn.connect`."""

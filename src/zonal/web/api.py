@@ -12,26 +12,28 @@ from zonal.averages.feedback import Feedback
 from zonal.commands import sheets
 from zonal.commands.bench import recorded
 from zonal.commands.carry import document, exported
+from zonal.commands.sheet_rows import outcomes, questions
 from zonal.errors import InvalidInput, StudyFileError, need, whole_number
 from zonal.looking import plain
 from zonal.recipe import arguments
+from zonal.report import report
 from zonal.rounds.codec import settings_to_json
 from zonal.rounds.values import SENSELESS, Decoder
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import parse_table
+from zonal.tables.sheet_files import csv_text
 from zonal.tables.wording import Recipe, check_values
 from zonal.web import documents
 from zonal.web.record import Record
-from zonal.web.report import report
-from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
+from zonal.web.words import MOST_BUDGET, MOST_LISTED, MOST_REGIONS, Route
 
 
 def _of_node(space: Any, node: Any) -> Region:
     pair = isinstance(node, list) and [type(own) for own in node] == [int, int]
     need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
     depth, index = node
-    exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)
+    exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.slots(depth)
     need(exists, "there is no such node", node, "Pass one of the study's.")
     found: Region = space.cell((depth, index))
     return found
@@ -74,6 +76,8 @@ def _amount(study: Study, n: float) -> float:
 READ: dict[str, Callable[[Study, Any], Any]] = {
     "region": _region,
     "minus": _region,
+    "within": _regions,
+    "avoid": _regions,
     "feedback": _feedback,
     "trials": lambda study, said: [own for own in study.trials if own.number in said],
     "n": _amount,
@@ -92,11 +96,17 @@ def says(route: Route, study: Study, **said: Any) -> Any:
     return {**({route.answer: found} if route.answer else {}), **standing(study)}
 
 
-def _sheet(study: Study, csv: str, by: str, correct: bool = False) -> Any:
-    found = sheets.answers(parse_table(csv, "the sheet"), study, correct)
-    sheets.take(found, study, by)
-    taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
-    return {**taken, "empty": found.empty, **standing(study)}
+def _sheet(
+    study: Study, csv: str, by: str, correct: bool = False, changed: bool = False, decimal: str | None = None
+) -> Any:
+    marks = decimal in (None, ".", ",")
+    need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
+    found = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
+    taken = {"new": len(found.new), "corrected": len(found.corrected), "known": len(found.known)}
+    old = [{"trial": number, "row": row, "how": how} for number, (row, how) in found.outdated.items()]
+    left = [{"trial": number, **own._asdict()} for number, own in found.notes_left.items()]
+    noted = {"notes": len(found.notes), "notes_left": left}
+    return {**taken, "empty": found.empty, **noted, "outdated": old, **standing(study)}
 
 
 def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
@@ -117,7 +127,20 @@ def standing(study: Study) -> dict[str, Any]:
 
 def _beyond(side: str, study: Study, **said: Any) -> Any:
     known = {} if "threshold" in said else {"threshold": study.threshold, "misclassified": study.misclassified}
-    return {**plain(getattr(study, side)(**said)), **known}
+    joined, within = said.pop("patches", False), said.pop("within", None)
+    need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
+    likely = getattr(study, side)(**said)
+    return {**plain(likely.patches(within) if joined else likely), **known}
+
+
+def _predict(study: Study, regions: list[Any] | None = None) -> Any:
+    if regions is not None:
+        return study.predict(_regions(study, regions))._asdict()
+    study.refresh()
+    every = study.predict()
+    many = len(every.regions)
+    need_field(many <= MOST_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
+    return {"regions": every.regions, **every._asdict()}
 
 
 def _under_way(study: Study) -> Any:
@@ -139,7 +162,7 @@ DOES: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
     "/trials/{trial}/take-up": _take_up,
     "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
-    "/predict": lambda study, regions: study.predict(_regions(study, regions))._asdict(),
+    "/predict": _predict,
     "/probability": lambda study, regions, **limits: {
         "probability": study.probability(_regions(study, regions), **limits)
     },
@@ -153,9 +176,9 @@ DOES: dict[str, Callable[..., Any]] = {
     "/picture": documents.picture,
     "/history": documents.history,
     "/ahead": lambda study: documents.outlook(study, 10),
-    "/export/trials.csv": sheets.outcomes,
+    "/export/trials.csv": lambda study: csv_text(outcomes(study)),
     "/export/trials.json": document,
-    "/export/questions.csv": lambda study: sheets.questions(study, study.pending),
+    "/export/questions.csv": lambda study: csv_text(questions(study, study.pending)),
     "/export/events.jsonl": exported,
     "/export/report.html": report,
 }

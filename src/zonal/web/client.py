@@ -21,16 +21,18 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from zonal import errors
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, need
+from zonal.limits import regions_of
 from zonal.rounds import checks
 from zonal.rounds.codec import settings_from_json
 from zonal.rounds.events import Asked, Event
-from zonal.rounds.settings import Settings, checked_feedback
+from zonal.rounds.settings import RegionsLike, Settings, checked_feedback
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial
 from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
-from zonal.spaces import Region
 from zonal.study import Study
+from zonal.tables.habits import hinting
+from zonal.web.record import described
 from zonal.web.words import ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
@@ -54,7 +56,7 @@ def connect(address: str, token: str | None = None) -> Remote:
     token : str, optional
         The token that `zonal serve` printed, if it requires one; by default ``ZONAL_TOKEN`` of the environment.
     """
-    return Remote(address, os.environ.get("ZONAL_TOKEN", "") if token is None else token)
+    return Remote(address, os.environ.get("ZONAL_TOKEN", "") if token is None else errors.text(token, "token"))
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -68,7 +70,10 @@ class Connection:
     """An HTTP connection to a server, for one study."""
 
     def __init__(self, address: str, token: str) -> None:
-        parts = urlsplit(address) if isinstance(address, str) else urlsplit("")
+        try:
+            parts = urlsplit(str.__str__(address))
+        except (TypeError, ValueError):  # no text, or a wrong port or bracket
+            parts = urlsplit("")
         head, _, name = parts.path.rstrip("/").rpartition("/")
         fix = 'Pass the address of its page, such as "http://127.0.0.1:8321/studies/sky".'
         fits = parts.scheme in ("http", "https") and parts.netloc and head == "/studies" and name
@@ -199,24 +204,52 @@ class Remote(Study):
         spends = said.get("time", 1.0), said.get("cost", 1.0)
         return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id, *spends)
 
-    def _number(self, trial: Trial | Observation | int) -> int:
-        """Return the number of a trial or an observation; raise if it belongs to another study."""
+    def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
+        """Return the number of a trial, or of an observation if it may be one; raise if it is of another study."""
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
-        return errors.whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
+        usable = observations or not isinstance(trial, Observation)
+        return errors.whole_number(getattr(trial, "number", trial) if usable else trial, "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
         fact = self._state.observed[number][1]
-        return Observation(number, fact.region, fact.value, fact.sem, minus=fact.minus, study=self.id)
+        return Observation(number, fact.region, fact.value, fact.sem, fact.note, fact.minus, self.id)
 
     @overload
-    def ask(self, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
+    def ask(
+        self,
+        n: None = None,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> Trial: ...
     @overload
-    def ask(self, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
-    def ask(self, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
+    def ask(
+        self,
+        n: int,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> list[Trial]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`: see `Study.ask`."""
         number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
-        said = self._line.post("/ask", True, n=number, key=key or uuid.uuid4().hex, by=by or me())
+        limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
+        now = {name: [described(own) for own in regions] or None for name, regions in limits.items()}
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        said = self._line.post("/ask", True, n=number, key=token, by=by or me(), **now)
         trials = [self._trial(own) for own in said]
         return trials[0] if n is None else trials
 
@@ -240,13 +273,6 @@ class Remote(Study):
         raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
 
 
-def _said(region: Region) -> Any:
-    """Return a region as the service reads it."""
-    if region.node is not None:
-        return {"node": region.node}
-    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
-
-
 def _over_http(route: Route) -> Any:
     """Return a method of `Study` that is sent to the server."""
     word: Any = getattr(Study, route.word)
@@ -257,31 +283,57 @@ def _over_http(route: Route) -> Any:
         said = signature.bind(study, *arguments, **named).arguments
         of, again = said.pop("trial", 0), route.word in REPEATED
         del said["study"]
+        number = study._number(of, "observation" in route.says)
+        by = None if said.get("feedback") is None else checked_feedback(said["feedback"], study.space)
+        by = of.region.feedback if isinstance(of, Observation) else by
+        for name, called in (("value", "a measured value"), ("sem", "sem")):
+            if said.get(name) is not None:
+                said[name] = checks.bare(study.settings, said[name], called, by)
         said |= {name: describe(study, said[name]) for name, describe in DESCRIBED.items() if name in said}
         if "by" in route.says:
             said["by"] = said.get("by") or person()
         if "observation" in route.says:
             said["observation"] = isinstance(of, Observation)
-        answer = study._line.post(route.path.format(trial=study._number(of)), again, **said)
+        answer = study._line.post(route.path.format(trial=number), again, **said)
+        if route.word == "forbid":
+            return [study._trial(own) for own in answer["overlapping"]]
         return study._observation(answer["observation"]) if route.word == "observe" else answer.get("allowed")
 
     return call
 
 
+def _slopes(study: Remote, given: Any) -> dict[str, list[float]]:
+    """Return slopes and their standard errors as plain numbers, by axis."""
+    plain = {}
+    for by, *pair in checks.slope_pairs(study.space, given):
+        slope, sem = (
+            checks.bare(study.settings, own, name, by)
+            for own, name in zip(pair, ("a measured value", "sem"), strict=True)
+        )
+        plain[by.axis] = [errors.finite_number(slope, "a slope"), errors.standard_deviation(sem, "sem")]
+    return plain
+
+
 REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
-    "region": lambda study, region: _said(study._region(region)),
+    "region": lambda study, region: described(study._region(region)),
     "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
-    "minus": lambda study, region: None if region is None else _said(study._region(region)),
-    "trials": lambda study, trials: [trial.number for trial in trials],
+    "minus": lambda study, region: None if region is None else described(study._region(region)),
+    "slopes": lambda study, given: None if given is None else _slopes(study, given),
+    "trials": lambda study, trials: [
+        study._number(trial)
+        for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
+    ],
 }
-for _word in ("table", "top", "plot", "past", "refine", "__str__", "_repr_html_"):
+for _word in ("table", "top", "plot", "report", "past", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
+SENT = {"tell", "correct", "retract", "give_up", "withdraw", "forgive", "forbid", "allow", "observe"}
 for _route in ROUTES:
-    if _route.word in ("tell", "correct", "retract", "give_up", "withdraw", "forgive", "allow", "observe"):
+    if _route.word in SENT:
         setattr(Remote, _route.word, _over_http(_route))
+hinting(methods=True)(Remote)
 
 
 def _meant(error: HTTPError) -> ZonalError:

@@ -15,6 +15,7 @@ from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
 from zonal.plots.style import regions_of
+from zonal.problems import PerWeight
 from zonal.rounds.certainty import SURE
 from zonal.rounds.trials import Recommendation
 from zonal.study import Study
@@ -70,7 +71,9 @@ def _model(study: Study) -> dict[str, Any] | None:
         return None
     learned = study._state.problem.learned
     noise = model.noise if isinstance(model.noise, float) else None
-    said = {"kernel": repr(model.kernel), "noise": noise, "mean": float(model.mean)}
+    by_weight: Any = study.settings.noise if model.noise is None else model.noise
+    falls = by_weight.std if isinstance(by_weight, PerWeight) else None  # at weight 1
+    said = {"kernel": repr(model.kernel), "noise": noise, "noise_per_weight": falls, "mean": float(model.mean)}
     return said | {"learned_from": study.told if learned else 0, "models": len(study.models)}
 
 

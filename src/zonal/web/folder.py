@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zonal.errors import StudyFileError, need
-from zonal.rounds.journal import REPLACED
+from zonal.rounds.journal import REPLACED, is_study
 from zonal.study import Study
 from zonal.web.record import Record, stamp_of
 from zonal.web.words import Unknown
@@ -95,8 +95,14 @@ class Folder:
 
     def names(self) -> list[str]:
         """Return the names of all studies, in order."""
-        found = (one.name for one in os.scandir(self.path) if one.name.endswith(ENDING))
-        return sorted(name.removesuffix(ENDING) for name in found if self._file(name) is not None)
+        found = (one.name for one in os.scandir(self.path))
+        known = (name for name in found if (self._file(name) if name.endswith(ENDING) else self._bare(name)))
+        return sorted({name.removesuffix(ENDING) for name in known})
+
+    def _bare(self, name: str) -> Path | None:
+        """Return the file of this name, if it has no ending and is a study."""
+        path = None if "." in name else self._file(name)
+        return path if path is not None and is_study(path) else None
 
     def _file(self, name: str) -> Path | None:
         """Return the file of this name, if it is in this folder and the name does not lead out of it."""
@@ -107,7 +113,7 @@ class Folder:
 
     def entry(self, name: str) -> Entry:
         """Return a study; raise if there is none."""
-        path = self._file(name + ENDING)
+        path = self._file(name + ENDING) or self._bare(name)
         with self._lock:
             found = self._entries.pop(name, None)
             if path is None:
@@ -125,6 +131,7 @@ class Folder:
         fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
         fits = NEW_NAME.fullmatch(name) and not name.endswith(".")
         need(fits, "this cannot be the name of a study", name, fix)
+        need(self._bare(name) is None, "there is a study of this name", name, "Choose another name.")
         return self.path / (name + ENDING)
 
     def end(self) -> None:

@@ -7,7 +7,20 @@ import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted, Taken
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Corrected,
+    Ended,
+    Extended,
+    Forbidden,
+    Measured,
+    Noted,
+    Observed,
+    Retracted,
+    Taken,
+)
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.prices import left, paid
@@ -23,9 +36,11 @@ HAPPENED = {  # what a fact says to people
     Asked: "trial {0.number} asked for",
     Measured: "trial {0.number} told",
     Ended: "trial {0.number} {0.state}",
+    Noted: "a note to trial {0.number}",
     Corrected: "trial {0.number} corrected",
     Retracted: "trial {0.number} retracted",
     Observed: "a measurement from outside observed",
+    Forbidden: "{0.region.name} forbidden",
     Extended: "budget extended by {0.n}",
 }
 
@@ -130,7 +145,17 @@ class Record:
             "policy": self._facts(Began)[0].policy,
             "feedback": repr(settings.feedback),
             "pending": pending,
+            "forbidden": self._forbidden(),
         }
+
+    def _forbidden(self) -> list[dict[str, Any]]:
+        """Return what was forbidden since the study began, and still is."""
+        lifted = {number for fact in self._facts(Allowed) for number in fact.forbidden}
+        return [
+            {"text": fact.region.name, "said": described(fact.region), "note": fact.note, "by": fact.by}
+            for number, fact in enumerate(self._facts(Forbidden))
+            if number not in lifted
+        ]
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the study's line in the overview, without the answer."""
@@ -142,10 +167,12 @@ class Record:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         asked = self.asked[first:]
         pasts = [self._became[False, one.number] for one in asked]
-        minus = {fact.number: fact.minus.name for fact in self._facts(Measured) if fact.minus is not None}
+        subtracted = {fact.number: fact.minus for fact in self._facts(Measured)}  # as told last
+        minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Any] = {
             "event": self.event,
-            **_columns(asked, number="number", row="row", look="replicate", time="time", cost="cost"),
+            **_columns(asked, number="number", row="row", look="replicate"),
+            **_spent(asked, [past[-1].time for past in pasts]),
             **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
             **_columns([past[0] for past in pasts], by="by"),
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
@@ -185,8 +212,22 @@ def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
     return {name: [getattr(row, own) for row in rows] for name, own in names.items()}
 
 
+def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[float]]:
+    """Return how long trials took, and what that cost: as told, or else as asked for."""
+    each = list(zip(asked, times, strict=True))
+    took = [one.time if time is None else time for one, time in each]
+    return {"time": took, "cost": [paid(one, time) for one, time in each]}
+
+
 def _said(own: Outcome) -> dict[str, Any]:
     return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note}
+
+
+def described(region: Region) -> Any:
+    """Return a region as the service reads it."""
+    if region.node is not None:
+        return {"node": region.node}
+    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
 
 
 def place(region: Region, row: int) -> dict[str, Any]:

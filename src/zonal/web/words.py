@@ -13,6 +13,7 @@ from typing import Any
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
 
 MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
+MOST_LISTED = 20_000  # smallest regions that are predicted in one answer
 LONGEST, MOST_LETTERS = 2000, 900_000  # characters of a text, and of a sheet
 
 
@@ -61,6 +62,10 @@ YES = {"type": "boolean"}
 TRIAL = whole(0, 2**53)
 REGION = told("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
 REGIONS = told("Several regions.", type="array", maxItems=MOST_REGIONS, items=REGION)
+NOW = {
+    "within": told("What is possible now: the trial's region lies within one of these.", **REGIONS),
+    "avoid": told("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
+}
 MINUS = {"minus": told("A region, as above: the value is a difference, from which this one was subtracted.")}
 BY = {"by": told("Who does it; by default the client's address.", **TEXT)}
 TIME = {"time": told("The time really spent, where times are chosen.", **NUMBER)}
@@ -68,39 +73,51 @@ MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
 SLOPES = {"slopes": told('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')}
 FEEDBACK = {"feedback": told('The feedback of this measurement, as in settings, such as {"$": "Center"}.')}
 OF_TRIAL = {"observation": told("The number is that of an observation.", **YES)}
-LIMIT = {"threshold": NUMBER, "probability": NUMBER}
+LIMIT = {
+    "threshold": NUMBER,
+    "probability": NUMBER,
+    "sigma": told(
+        "Instead of a probability: least distance from the threshold, in standard deviations.", **NUMBER
+    ),
+    "patches": told("Join regions that touch.", **YES),
+    "within": told("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
+}
 AFTER = {"after": whole(-1, 2**53)}
 ONE, CSV = "/trials/{trial}", "text/csv"
 STREAM = "text/event-stream"
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
-          {"n": whole(1, MOST_TRIALS, default=1), "key": TEXT, **BY}),
+          {"n": whole(1, MOST_TRIALS, default=1), "key": TEXT, **BY, **NOW}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
           {**MEASURED, **TIME, **SLOPES, **MINUS}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
-          {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, **BY}, ("csv",)),
+          {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, "changed": YES,
+           "decimal": TEXT, **BY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
           {**MEASURED, **BY, **OF_TRIAL}, ("value",), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           {"note": TEXT, **BY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/give-up", "give_up", "Give up a trial that could not be measured.",
-          {"retry": YES}, (), ""),
-    Route("POST", f"{ONE}/withdraw", "withdraw", "Withdraw a trial that was not tried.", {}, (), ""),
+          {"retry": YES, "note": TEXT}, (), ""),
+    Route("POST", f"{ONE}/withdraw", "withdraw", "Withdraw a trial that was not tried.", {"note": TEXT}, (), ""),
     Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from its worker.",
           {"by": TEXT, "of": TEXT}, ("by", "of")),
     Route("POST", "/forgive", "forgive", "Take back the give-ups of some trials.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, "value": NUMBER, "sem": NUMBER, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
           "observation"),
-    Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
+    Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials under way there.",
+          {"region": REGION, "note": TEXT, **BY}, ("region",), "overlapping"),
+    Route("POST", "/allow", "allow", "Take back all give-ups within a region, and what was forbidden there.",
           {"region": REGION}, ("region",), "allowed"),
     Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER}, ("n",), ""),
     Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
           {"anew": YES}),
-    Route("POST", "/predict", "predict", "Predict the averages of any regions. Nothing changes.",
-          {"regions": REGIONS}, ("regions",)),
+    Route("POST", "/predict", "predict",
+          "Predict the averages of any regions, or of all of the smallest size. Nothing changes.",
+          {"regions": REGIONS}),
     Route("POST", "/probability", "probability", "The probability that regions are above or below a threshold.",
           {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
     Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
@@ -125,7 +142,7 @@ ROUTES = (
     Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
           kind="application/x-ndjson"),
     Route("GET", "/export/study.db", "", "The study's file.", kind="application/vnd.sqlite3"),
-    Route("GET", "/export/report.html", "", "One page for a colleague.", kind="text/html"),
+    Route("GET", "/export/report.html", "report", "One page for a colleague.", kind="text/html"),
 )  # fmt: skip
 
 STUDIES, STUDY = "/api/studies", "/api/studies/{name}"

@@ -16,7 +16,7 @@ export function answer({ study }) {
   }
   const all = best.region.share > 0.999, high = head.direction === "maximize" ? "highest" : "lowest";
   const verdict = !head.stands_out && [h("p", { class: "verdict" }, "No region stands out yet."),
-    h("p", { class: "sub" }, `The ${high} so far could be luck: the whole space averages ${words.give(head.whole.mean, head.whole.std, of)}.`)];
+    h("p", { class: "sub" }, `The ${high} so far could be luck: the whole space averages ${words.give(head.whole.mean, head.whole.std, of)}${words.stop(of)}`)];
   put(box, title, head.beyond && h("p", { class: "beyond" }, `${head.beyond.words}.`), verdict,
     h("p", { class: `found-name${head.stands_out ? "" : " unsure"}` }, all ? "the whole space, so far" : named(head.space, best.region)),
     h("p", { class: "big" }, words.give(best.mean, best.std), of && h("small", {}, ` ${of}`)),
@@ -30,7 +30,7 @@ function sure(best, of) {
   const none = best.gap < best.std / 20;
   return h("p", {}, none ? "With nine chances in ten no other region is better" :
     ["With nine chances in ten no region of the smallest size is better by more than ", h("b", {}, words.unit(words.number(best.gap, best.std), of))],
-  ". It is the best of all with probability ", h("b", {}, words.percent(best.probability_best)), ", under the model.");
+  `${none ? "." : words.stop(of)} It is the best of all with probability `, h("b", {}, words.percent(best.probability_best)), ", under the model.");
 }
 
 function looks(best) {
@@ -51,6 +51,12 @@ function others(head) {
       h("tbody", {}, rows))));
 }
 
+/** The noise of a measurement: a number, one that falls with the weight of a region, or the user's own function. */
+function noise(m, of) {
+  if (m.noise !== null) return words.unit(words.number(m.noise), of);
+  return m.noise_per_weight === null ? "the study’s own function" : `${words.unit(words.number(m.noise_per_weight), of)} / √weight of the region`;
+}
+
 /** Say what the study goes by. */
 export function model({ study }) {
   const { head } = study, m = head.model, of = head.value.unit;
@@ -58,7 +64,7 @@ export function model({ study }) {
   const facts = [["policy", head.policy], ["a measurement sees", head.feedback]];
   if (m) {
     facts.push(["kernel", short(m.kernel)],
-      [head.cost?.times.length ? `noise of a look of ${words.price(head, 1)}` : "noise of one measurement", m.noise === null ? "the study’s own function" : words.unit(words.number(m.noise), of)],
+      [head.cost?.times.length ? `noise of a look of ${words.price(head, 1)}` : "noise of one measurement", noise(m, of)],
       ["prior mean", words.unit(words.number(m.mean), of)],
       ["known from", m.learned_from ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}` : "given"]);
   }

@@ -59,9 +59,9 @@ function axes(text) {
       found[name] = { symbols: rest.split(",").map((own) => own.trim()).filter(Boolean) };
       continue;
     }
-    const [low, high, unit, ...more] = rest.replace(/\.\.| to /, " ").split(/\s+/);
-    if (!high || more.length) throw new Mistyped(`Axis ${name}: write its two ends and its unit, as in “temperature 20 80 C”, or its symbols, as in “solvent water, ethanol”.`, "axes");
-    found[name] = { low: numeric(low, `The lower end of ${name}`, "axes"), high: numeric(high, `The upper end of ${name}`, "axes"), ...(unit && { unit }) };
+    const [low, high, unit, scale, ...more] = rest.replace(/\.\.| to /, " ").split(/\s+/);
+    if (!high || more.length) throw new Mistyped(`Axis ${name}: write its two ends, its unit and its scale, as in “temperature 20 80 C” or “dose 0.01 10 mM log”, or its symbols, as in “solvent water, ethanol”.`, "axes");
+    found[name] = { low: numeric(low, `The lower end of ${name}`, "axes"), high: numeric(high, `The upper end of ${name}`, "axes"), ...(unit && { unit }), ...(scale && { scale }) };
   }
   return found;
 }

@@ -20,7 +20,7 @@ export function question(page) {
     h("h2", { id: "question-title" }, `${many > 1 ? `Question ${at} of ${many}` : "The question"} · trial ${now.trial}`),
     asked(head, now),
     h("p", { class: "sub" }, `${words.size(head.space, now.region)}${now.look === 1 ? "; first look" : ""}. ` +
-      `${head.cost ? `It costs ${words.price(head, now.cost)}. ` : ""}Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
+      `${head.cost ? `It costs ${words.price(head, now.cost)}${words.stop(head.cost.unit)} ` : ""}Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
     form(page, now));
 }
 
@@ -45,8 +45,8 @@ function form(page, now) {
       value: view.draft?.[name] ?? "", "aria-invalid": bad === name ? "true" : null,
       "aria-describedby": bad === name ? "refused" : null, ...extra,
     }));
-  const failed = (retry) => () => page.act(`trials/${now.trial}/give-up`, { retry });
-  const back = () => page.act(`trials/${now.trial}/withdraw`);
+  const failed = (retry) => () => page.act(`trials/${now.trial}/give-up`, { retry, note: $("field-note").value });
+  const back = () => page.act(`trials/${now.trial}/withdraw`, { note: $("field-note").value });
   return h("form", { novalidate: true, onsubmit: (event) => submit(page, event) },
     h("div", { class: "row" },
       field("value", words.labelled(head.value.name, head.value.unit), { inputmode: "decimal", class: "value", required: true }),
@@ -64,7 +64,7 @@ function form(page, now) {
 function resting(page) {
   const { study, view } = page, { head } = study, spent = head.remaining <= 0;
   const said = view.message && h("p", { class: view.message.kind, role: "alert" }, view.message.text);
-  const ask = (n) => page.act("ask", { n, by: "the page" }, { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` });
+  const ask = (n) => page.act("ask", { n, by: "the page", ...limits(view) }, { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` });
   const several = (event) => { event.preventDefault(); ask(Number(event.target.elements.n.value)); };
   const extend = (event) => { event.preventDefault(); page.act("extend", { n: Number(event.target.elements.n.value) }); };
   const title = h("h2", { id: "question-title" }, spent ? "The budget is spent" : "Next question");
@@ -83,7 +83,27 @@ function resting(page) {
     h("details", {}, h("summary", {}, "Ask for several at once"),
       h("form", { class: "acts", onsubmit: several },
         h("label", {}, "how many ", h("input", { name: "n", value: head.cost ? 4 : Math.min(4, head.remaining), inputmode: "numeric", size: 4 })),
-        h("button", {}, "Ask")))];
+        h("button", {}, "Ask"))),
+    possible(page)];
+}
+
+/** What is possible now, as it was typed: several regions are separated by semicolons. */
+function limits(view) {
+  const list = (text) => (text ?? "").split(";").map((one) => one.trim()).filter(Boolean);
+  return Object.fromEntries(["within", "avoid"].map((name) => [name, list(view[name])]).filter(([, regions]) => regions.length));
+}
+
+/** Fields for what is possible now; they keep what is in them for the next question. */
+function possible({ study, view }) {
+  const keep = (event) => { view[event.target.name] = event.target.value; };
+  const field = (name, label) => h("label", {}, label, h("span", { class: "opt" }, " (optional)"), h("input", {
+    name, id: `ask-${name}`, value: view[name] ?? "", placeholder: words.example(study.head.space), autocomplete: "off", spellcheck: "false", oninput: keep,
+  }));
+  return h("details", { open: Boolean(view.limited), ontoggle: (event) => { view.limited = event.target.open; } },
+    h("summary", {}, "Only what is possible now"),
+    h("p", { class: "sub" }, "The next question lies within the first and overlaps none of the second. Several regions: separated by semicolons."),
+    h("form", { onsubmit: (event) => event.preventDefault() },
+      h("div", { class: "row" }, field("within", "only within"), field("avoid", "avoid"))));
 }
 
 async function submit(page, event) {

@@ -3,6 +3,7 @@ import { answer, downloads, model } from "./answer.js";
 import { post } from "./api.js";
 import { StudyData } from "./data.js";
 import { $, h, once, put } from "./dom.js";
+import { forbidden } from "./forbidden.js";
 import { HistoryView } from "./history.js";
 import * as known from "./known.js";
 import { calm, live } from "./live.js";
@@ -80,6 +81,7 @@ function show() {
   answer(page);
   model(page);
   trials(page);
+  forbidden(page);
 }
 
 function drawAll() {

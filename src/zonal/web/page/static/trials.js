@@ -48,7 +48,7 @@ function line(page, i, axes, prices, columns) {
     h("td", { class: "num no" }, h("span", { class: "hash" }, "#"), String(n)), parts,
     h("td", { class: "num val" }, t.value[i] !== null && h("b", { title: words.exact(t.value[i]) }, words.short(t.value[i])), t.minus[n] && h("span", { class: "sub" }, ` less ${t.minus[n]}`), before && h("del", { title: "told before" }, ` ${before}`)),
     columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
-    prices.map(([name, own]) => h("td", { class: "num", "data-name": name }, words.exact(own[i]))),
+    prices.map(([name, own]) => h("td", { class: "num", "data-name": name, title: words.exact(own[i]) }, words.number(own[i]))),
     h("td", { class: "num", "data-name": "look" }, String(t.look[i])),
     h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : head.given_up?.[t.row[i]] && state === "given up" ? "given up for good" : before && state === "told" ? "corrected" : state),
     h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
@@ -118,19 +118,28 @@ function allow(page, i) {
 function upload(page) {
   const file = h("label", {}, "the sheet, as CSV", h("input", { name: "sheet", type: "file", accept: ".csv,.tsv,text/csv" }));
   const also = h("label", { class: "check" }, h("input", { name: "correct", type: "checkbox" }), " also correct what was told otherwise before");
+  const old = h("label", { class: "check" }, h("input", { name: "changed", type: "checkbox" }), " also take rows of trials that changed since");
   dialogue("A sheet that was filled in", "The questions under way can be taken away as a sheet. Fill in its column “value”, and “sem” and “note” as you like; rows left empty wait.",
-    [file, also], "Tell it", async (said) => {
-      const csv = await said.sheet.text();
-      const found = await page.send("sheet", { csv, correct: said.correct === "on" });
-      const parts = [[found.new, "told"], [found.corrected, "corrected"], [found.known, "known already"], [found.empty, "left empty"]];
-      put("taken", `The sheet: ${parts.filter(([n]) => n).map(([n, what]) => `${n} ${what}`).join(", ")}.`);
+    [file, also, old], "Tell it", async (said) => {
+      const csv = decoded(await said.sheet.arrayBuffer());
+      const found = await page.send("sheet", { csv, correct: said.correct === "on", changed: said.changed === "on" });
+      const parts = [[found.new, "told"], [found.corrected, "corrected"], [found.known, "known already"],
+        [found.outdated.length, "left out"], [found.empty, "left empty"], [found.notes, "notes kept"]];
+      const left = found.outdated.map((one) => ` Row ${one.row} was left out: trial ${one.trial} ${one.how} after the sheet was written.`);
+      const unkept = found.notes_left.map((one) => ` Row ${one.row}: its note was left out, since trial ${one.trial} ${one.how}.`);
+      put("taken", `The sheet: ${parts.filter(([n]) => n).map(([n, what]) => `${n} ${what}`).join(", ")}.${[...left, ...unkept].join("")}`);
     });
+}
+
+/** The text of a sheet: UTF-8, or else as Excel on Windows saves plain CSV. */
+function decoded(content) {
+  try { return new TextDecoder("utf-8", { fatal: true }).decode(content); } catch { return new TextDecoder("windows-1252").decode(content); }
 }
 
 /** Correct or retract a told value; nothing is lost: the journal keeps the old one. */
 function change(page, i, retract) {
   const { study } = page, { trials: t, head } = study, n = t.number[i], of = head.value.unit;
-  const about = `${where(study, i)}, told as ${words.unit(words.exact(t.value[i]), of)}. ` + (retract ?
+  const about = `${where(study, i)}, told as ${words.unit(words.exact(t.value[i]), of)}${words.stop(of)} ` + (retract ?
     "The search goes on as if it had not been measured, and the budget gets it back. The journal keeps the value." :
     "The search goes on with the new value. The journal keeps the old one.");
   const value = !retract && input("value", words.labelled(head.value.name, of), String(t.value[i]), false, { class: "value", inputmode: "decimal" });
@@ -144,27 +153,20 @@ function observed(page) {
   const { study } = page, { head } = study, list = study.trials.observed, of = head.value.unit;
   if (head.state === "read-only" && !list.length) return put("observed");
   const send = (said) => page.send("observe", {
-    region: said.region, value: numeric(said.value, "A value", "value"), sem: numeric(said.sem, "A standard error", "sem", false),
+    region: said.region, value: numeric(said.value, "A value", "value"), sem: numeric(said.sem, "A standard error", "sem", false), note: said.note,
   });
+  const noted = list.some((own) => own.note);
   const add = () => dialogue("A measurement from outside", "An earlier measurement of any region. It costs no budget.",
-    [input("region", "region", "", false, { placeholder: example(head.space) }), input("value", words.labelled(head.value.name, of), "", false, { inputmode: "decimal" }),
-      input("sem", "standard error", "", true, { inputmode: "decimal" })], "Add it", send);
+    [input("region", "region", "", false, { placeholder: words.example(head.space) }), input("value", words.labelled(head.value.name, of), "", false, { inputmode: "decimal" }),
+      input("sem", "standard error", "", true, { inputmode: "decimal" }), input("note", "note", "", true)], "Add it", send);
   const undo = (at) => page.act(`trials/${at}/retract`, { observation: true, by: "the page" });
   put("observed", list.length > 0 && h("table", {}, h("caption", {}, "Measurements from outside"),
-    h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled(head.value.name, of)), h("th", {}, "state"), h("th", {}, h("span", { class: "unseen" }, "actions")))),
+    h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled(head.value.name, of)), h("th", {}, "state"), noted && h("th", {}, "note"), h("th", {}, h("span", { class: "unseen" }, "actions")))),
     h("tbody", {}, list.map((own, at) => h("tr", { class: own.state === "retracted" ? "gone" : null }, h("td", {}, words.region(head.space, own.region), own.slope && `: slope along ${own.slope}`, own.minus && ` less ${own.minus}`),
-      h("td", { class: "num" }, h("b", { title: words.exact(own.value) }, words.short(own.value))), h("td", {}, own.state),
+      h("td", { class: "num" }, h("b", { title: words.exact(own.value) }, words.short(own.value))), h("td", {}, own.state), noted && h("td", { class: "note" }, own.note),
       h("td", { class: "acts-cell" }, own.state === "observed" && head.state !== "read-only" &&
         h("button", { class: "link", type: "button", "aria-label": `retract observation ${at}`, onclick: () => undo(at) }, "retract")))))),
   head.state !== "read-only" && h("div", { class: "acts" }, h("button", { class: "small", type: "button", id: "observe", onclick: add }, "Add a measurement from outside…"),
     h("button", { class: "small", type: "button", id: "upload", onclick: () => upload(page) }, "Tell a filled-in sheet…"),
     h("span", { id: "taken", class: "sub", role: "status" }, $("taken")?.textContent ?? "")));
-}
-
-function example(space) {
-  if (space.kind === "sequences") return `${space.alphabet[0]}${"N".repeat(space.length - 1)}`;
-  if (space.kind === "points") return "0 3 17";
-  if (!space.axes) return "State > County";
-  const [axis] = space.axes;
-  return axis.symbols ? `${axis.name}=${axis.symbols[0]}` : `${axis.name}=${axis.low}..${axis.high}`;
 }

@@ -15,6 +15,8 @@ export const exact = (value) => sign(String(Number(value.toPrecision(12))));
 export const short = (value) => { const all = exact(value); return all.length > 10 ? sign(String(Number(value.toPrecision(7)))) : all; };
 export const unit = (text, of) => (of ? `${text}${NARROW}${of}` : text);
 export const give = (mean, std, of = "") => unit(`${number(mean, std)}${PM}${number(std, std)}`, of);
+/** The full stop after a number with its unit: "1.97 a.u." has one. */
+export const stop = (of) => (of?.endsWith(".") ? "" : ".");
 export const whole = (n) => n.toLocaleString("en");
 export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 /** Chances come from draws and from a model: never 0% or 100%. */
@@ -107,4 +109,13 @@ export function typed(text, what, example = "0.73") {
   if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return { value: Number(plain) };
   if (/^[-+]?\d+,\d+$/.test(plain)) return { error: `${what} must be a number; got “${text}”. Write ${plain.replace(",", ".")}, with a point.` };
   return { error: `${what} must be a number; got “${text}”. Write a number such as ${example}.` };
+}
+
+/** A region as somebody may type it. */
+export function example(space) {
+  if (space.kind === "sequences") return `${space.alphabet[0]}${"N".repeat(space.length - 1)}`;
+  if (space.kind === "points") return "0 3 17";
+  if (!space.axes) return "State > County";
+  const [axis] = space.axes;
+  return axis.symbols ? `${axis.name}=${axis.symbols[0]}` : `${axis.name}=${axis.low}..${axis.high}`;
 }

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zonal import __version__
-from zonal.errors import InvalidInput, StudyFileError, ZonalError
+from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
 from zonal.looking import headline, is_empty
+from zonal.methods import methods
 from zonal.plots import Kind, column_width
-from zonal.plots.style import value_label
+from zonal.rounds.journal import release
 from zonal.rounds.settings import Settings
-from zonal.study import Study
-from zonal.tables.listings import Listing, give_or_take, percent
+from zonal.spaces.region import Overlapping
+from zonal.tables.files import file_path, write
+from zonal.tables.listings import Chance, Listing, percent
+
+if TYPE_CHECKING:
+    from zonal.reading import Reading
 
 MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
 MOST_ROWS = 2000
@@ -35,33 +40,34 @@ dt { color: #777; }
 dd { margin: 0; overflow-wrap: anywhere; } .answer { font-size: 1.15rem; white-space: pre-line; }
 @media print { body { max-width: none; } }
 """
+LONGEST = 400  # characters of a setting
+UNSET: tuple[Any, ...] = (None, "", ())  # settings that say nothing
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-FIGURES: dict[str, Kind | None] = {"What is known": None, "How it went": "history", "The model": "model"}
-PAPER = (
-    "Zhang, M., Tsuchida, R. and Ong, C. S. (2022). Gaussian process bandits with aggregated feedback. "
-    "AAAI Conference on Artificial Intelligence."
-)
-GP = "Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian Processes for Machine Learning. MIT Press."
-KG = (
-    "Frazier, P., Powell, W. and Dayanik, S. (2009). The knowledge-gradient policy for correlated normal beliefs. "
-    "INFORMS Journal on Computing 21(4), 599-613."
-)
+FIGURES: dict[str, Kind] = {"How it went": "history", "The model": "model"}
 
 
-def report(study: Study) -> str:
-    """Return an HTML page about a study, in one file."""
+def report(study: Reading, path: str | os.PathLike[str] | None = None, shapes: Any = None) -> str:
+    """Return an HTML page about a study, and write it to a file: see `Study.report`."""
+    target = None if path is None else file_path(path)
+    areas = study.space.axes is None
+    need(shapes is None or areas, "shapes are of points and areas", study.space, "Leave them out.")
     parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
-    parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     if not is_empty(study):
-        parts += [_section("Best regions", lambda: _table(study.top(5)))]
-    parts.append(_section("Methods", lambda: "".join(_marked("p", own) for own in methods(study))))
+        parts.append(_section("Best regions", lambda: _table(study.top(5))))
+    drawn = {} if shapes is None else {"shapes": shapes}
+    parts.append(_figure(study, "What is known", None if shapes is None else "map", **drawn))
+    parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
+    parts.append(_section("Methods", lambda: "".join(_marked("p", text) for text in methods(study))))
     parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
     parts.append(_section("Settings", lambda: _settings(study)))
     body = "\n".join(part for part in parts if part)
     head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
     head += "<meta name='viewport' content='width=device-width, initial-scale=1'>"
     head += f"{_marked('title', headline(study))}<style>{STYLE}</style>"
-    return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    page = f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    if target is not None:
+        write(target, page.encode())
+    return page
 
 
 def _marked(tag: str, text: str, more: str = "") -> str:
@@ -69,7 +75,7 @@ def _marked(tag: str, text: str, more: str = "") -> str:
     return f"<{tag}{more}>{escape(text)}</{tag}>"
 
 
-def _answer(study: Study) -> str:
+def _answer(study: Reading) -> str:
     try:
         return str(study)
     except ZonalError as error:
@@ -84,15 +90,17 @@ def _section(title: str, make: Any) -> str:
     return f"{_marked('h2', title)}\n{content}"
 
 
-def _figure(study: Study, title: str, kind: Kind | None) -> str:
+def _figure(study: Reading, title: str, kind: Kind | None, **more: Any) -> str:
     try:
-        drawn = _svg(study, kind)
+        drawn = _svg(study, kind, **more)
     except (StudyFileError, InvalidInput):  # this study has no such plot
+        if more:  # or not with these shapes
+            raise
         return ""
     return f"{_marked('h2', title)}\n<figure role='img' aria-label='{title}'>{drawn}</figure>"
 
 
-def _svg(study: Study, kind: Kind | None) -> str:
+def _svg(study: Reading, kind: Kind | None, **more: Any) -> str:
     """Return a plot as SVG, with a bitmap inside if it would be too large."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -100,7 +108,8 @@ def _svg(study: Study, kind: Kind | None) -> str:
     with column_width(), mpl.rc_context({"svg.hashsalt": "zonal", "svg.fonttype": "none"}):
         figure = Figure(figsize=(9, 5), layout="constrained")
         ax = figure.add_subplot()
-        study.plot(kind, ax)
+        study.plot(kind, ax, **more)
+        ax.set_title("")  # the page says it above
         for again in (False, True):
             out = io.StringIO()
             figure.savefig(out, format="svg", dpi=140, bbox_inches="tight", metadata={"Date": None})
@@ -118,7 +127,10 @@ def _svg(study: Study, kind: Kind | None) -> str:
 
 def _table(listing: Listing) -> str:
     """Return a table; if there are very many rows, the last ones."""
-    columns = listing.to_dict()
+    columns: dict[str, list[Any]] = {**listing.to_dict()}
+    for name, cells in listing.columns.items():
+        if any(isinstance(cell, Chance) for cell in cells):
+            columns[name] = [percent(cell) if isinstance(cell, Chance) else cell for cell in cells]
     kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
 
     def row(tag: str, cells: Iterable[Any]) -> str:
@@ -135,71 +147,34 @@ def _table(listing: Listing) -> str:
 def _cell(cell: Any) -> str:
     if cell is None or cell != cell:
         return ""
+    if isinstance(cell, Chance):
+        return percent(cell)
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
-def _settings(study: Study) -> str:
-    given = {own.name: getattr(study.settings, own.name) for own in fields(Settings)}
-    found = {name: str(value)[:400] + " ..." * (len(str(value)) > 400) for name, value in given.items()}
-    found["budget"] = str(study.budget)
+def _settings(study: Reading) -> str:
+    """Return what was given, and what was used where the default has a meaning of its own."""
+    settings, problem = study.settings, study._state.problem
+    given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
+    usual = {"policy": f"{study._state.began.policy}, the default"}
+    if not problem.empirical:
+        usual |= {"kernel": "learned", "noise": "learned"}
+        usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"
+    shown = {name: usual.get(name) if value is None else value for name, value in given.items()}
+    shown |= {"budget": study.budget, "overhead": settings.overhead or None}
+    if isinstance(settings.forbidden, Overlapping):
+        shown["forbidden"] = "; ".join(region.name for region in settings.forbidden.regions)
     if study.path is not None:
-        found["file"] = study.path.name
-        found["begun"] = study.times[0]
-        found["last event"] = f"{study.times[-1]} (number {len(study.times) - 1})"
-    found["read only"] = study.read_only or "no"
-    found["Zonal"] = __version__
-    found["this page"] = datetime.now(UTC).isoformat(timespec="seconds")
-    listed = (_marked("dt", name) + _marked("dd", own) for name, own in found.items())
+        shown["file"] = study.path.name
+        shown["begun"] = study.times[0]
+        shown["last event"] = f"{study.times[-1]} (number {len(study.times) - 1})"
+    shown["read only"] = study.read_only
+    shown["Zonal"] = release()
+    shown["this page"] = datetime.now(UTC).isoformat(timespec="seconds")
+    texts = {name: str(value) for name, value in shown.items() if value not in UNSET}
+    listed = (_marked("dt", name) + _marked("dd", _cut(text)) for name, text in texts.items())
     return f"<dl>{''.join(listed)}</dl>"
 
 
-def methods(study: Study) -> list[str]:
-    """Return a methods paragraph for a paper, and its references, as plain text."""
-    what, best = value_label(study), "highest" if study.direction == "maximize" else "lowest"
-    kind = str(study._state.began.policy).partition("(")[0]
-    text = (
-        f"We sought the region of the {best} average {what} with Zonal {__version__}. Each of {study.told} "
-        f"measurements (of a budget of {study.budget}) returned a noisy average over a region"
-    )
-    text += f" ({len(study.observations)} earlier measurements were included)" if study.observations else ""
-    named, cited = ("the knowledge gradient", 3) if kind == "KnowledgeGradient" else (kind, 1)
-    text += f". Regions to measure were chosen one after the other by {named} [{cited}]"
-    references = {1: PAPER}
-    if study.models:
-        text += _modelled(study)
-        references[2] = GP
-    if cited == 3:
-        references[3] = KG
-    return [f"{text}. {_lost(study)}{_found(study)}", *(f"[{n}] {own}" for n, own in references.items())]
-
-
-def _modelled(study: Study) -> str:
-    learned = "learned from the measurements" if study._state.problem.learned else "given beforehand"
-    kernel = re.sub(r"\d+\.\d{4,}", lambda own: f"{float(own[0]):.3g}", str(study.model.kernel))
-    return (
-        ", on a Gaussian process model [2], in which the average over a region is a linear functional [1]; "
-        f"its kernel, noise and mean were {learned} (now {kernel})"
-    )
-
-
-def _lost(study: Study) -> str:
-    """Return a sentence on trials without a value, if there are any."""
-    states = [trial.state for trial in study.trials]
-    lost = [f"{states.count(own)} were {own}" for own in ("given up", "withdrawn", "retracted") if own in states]
-    return f"Of {len(states)} trials {', '.join(lost)}. " if lost else ""
-
-
-def _found(study: Study) -> str:
-    if is_empty(study):
-        return "Nothing was measured yet."
-    best = study.recommend()
-    text = (
-        f"The region recommended is {best.region.name}, with a posterior average of "
-        f"{give_or_take(best.mean, best.std, best.unit)} (mean and standard deviation)"
-    )
-    if best.gap == best.gap:
-        text += (
-            f"; under the model no region of the smallest size is better by more than {best.gap:.3g} with a "
-            f"probability of 0.9, and it is the best of all with probability {percent(best.probability_best)}"
-        )
-    return text + ("." if study.stands_out() else ". No region stands out from the space as a whole.")
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

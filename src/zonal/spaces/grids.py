@@ -1,0 +1,88 @@
+"""Arrays of values on the axes of a space: in which order their dimensions are, and from which end they count."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, attribute, listed, mapped, need, plain_array
+
+VALUES = "values"
+AXES = "axes"
+
+
+def arranged(space: Any, given: Any, what: str, axes: Any = None) -> Any:
+    """Return an array with one dimension per axis of a space, in their order and each from its lower end.
+
+    The dimensions are named by `axes`, by the array itself (``.dims``, as of xarray), or by a mapping: the
+    positions along each axis and "values", or "axes" and "values". Unnamed they are in the order of the axes.
+    """
+    values, positions = given, dict[str, Any]()
+    if isinstance(given, Mapping):
+        parts = mapped(given, f"{what} must be an array", _fix(space))
+        need(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
+        values, named = parts.pop(VALUES), parts.pop(AXES, None)
+        positions, axes = parts, axes if axes is not None else named if named is not None else list(parts)
+    elif axes is None:
+        axes = attribute(given, "dims")
+    coordinates = attribute(given, "coords")
+    if axes is None:
+        _check_order(space, values, what)
+        return values
+    names = listed([axes] if isinstance(axes, str) else axes, "axes must be names", _fix(space))
+    right = all(isinstance(name, str) for name in names) and sorted(names) == sorted(space.names)
+    need(right, f"the dimensions of {what} must be the axes of the space, each once", tuple(names), _fix(space))
+    table = plain_array(values, f"{what} must be an array", _fix(space))
+    problem = f"{what} must have {len(names)} dimensions: {', '.join(names)}"
+    need(table.ndim == len(names), problem, table.shape, _fix(space))
+    for at, name in enumerate(names):
+        along = positions.get(name)
+        if along is None and coordinates is not None and name in coordinates:
+            along = coordinates[name]
+        axis = space.axes[space.names.index(name)]
+        if along is not None and not axis.symbolic and _is_downward(along, name, table.shape[at]):
+            table = np.flip(table, at)
+    return table.transpose([names.index(name) for name in space.names])
+
+
+def _is_downward(along: Any, name: str, size: int) -> bool:
+    """Tell whether positions along an axis fall; raise if they do not go one way, or are not one per pixel."""
+    fix = "Pass the position of each pixel, in order."
+    places: NDArray[Any] = plain_array(along, f"positions along {name} must be numbers", fix, float)
+    need(places.shape == (size,), f"there must be {size} positions along {name}", places.shape, fix)
+    steps = np.diff(places)
+    need((steps > 0).all() or (steps < 0).all(), f"positions along {name} must rise or fall", along, fix)
+    even = size < 3 or float(np.abs(steps - steps.mean()).max()) <= 0.01 * abs(float(steps.mean()))
+    need(even, f"pixels along {name} must be equally wide", along, "Interpolate them first.")
+    return bool(size > 1 and steps[0] < 0)
+
+
+def _check_order(space: Any, values: Any, what: str) -> None:
+    """Raise if an array without names fits the smallest regions only with its dimensions in another order."""
+    shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.deepest()
+    if bottom is None or not 2 <= len(shape) == space.d <= 6:
+        return
+    cells = [own.places or pieces for own, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
+    if _fits(shape, cells, space):
+        return
+    for order in itertools.permutations(range(space.d)):
+        if _fits(tuple(shape[j] for j in order), cells, space):
+            raise InvalidInput(
+                f"{what} fit the axes ({', '.join(space.names)}) only in another order", shape, _fix(space)
+            )
+
+
+def _fits(shape: tuple[int, ...], cells: list[int], space: Any) -> bool:
+    """Tell whether numbers of pixels divide the smallest regions evenly, or these the pixels."""
+    each = zip(shape, cells, space.axes, strict=True)
+    return all(n == m if axis.places else n and (n % m == 0 or m % n == 0) for n, m, axis in each)
+
+
+def _fix(space: Any) -> str:
+    names = ", ".join(map(repr, reversed(space.names)))
+    comma = "," if space.d == 1 else ""
+    return f"Name the dimensions of the array in their order, for example axes=({names}{comma})."
