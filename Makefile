@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reproduction applications clean
+.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -30,7 +30,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test tests test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test tests test-oldest test-ray docs torture arena paper reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test tests test-oldest arena applications: export MPLBACKEND := Agg
 # Whatever the shell says, bytecode is kept: the tests start hundreds of processes and rewrite their own assertions.
 test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
@@ -66,7 +66,7 @@ test-oldest: ## run all tests with the oldest version of every dependency that w
 	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
 
 test-ray: $(RAY) ## run the tests of the driver on Ray, in an environment of its own
-	@.venv-ray/bin/python -m pytest tests/driving/test_ray.py
+	@.venv-ray/bin/python -m pytest tests/study/test_ray.py
 
 lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff check .
@@ -82,6 +82,9 @@ docs: $(MANUAL) ## build the manual into build/docs, every example run, every wa
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html -d build/doctrees docs build/docs
 	@echo "build/docs/index.html"
 
+paper: $(READY) ## run all experiments of the paper, and check its theory, into zonal-paper
+	@$(BIN)/python -m reproduction all
+
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
 
@@ -96,9 +99,9 @@ bench: $(READY) ## measure speed, as ratios within one run
 
 torture: $(READY) browser ## try every case of every law, interrupt studies at every line, kill 10,000 processes and 100 servers, mutate 1,000 recipes
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or tries or torture or hypothesis'
-	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
-	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
-	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/study/test_run.py tests/engine/test_forks.py
+	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/study/test_recipe.py -k mutated
+	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/cli/test_trials.py -k killed
 	@ZONAL_EVERY_LINE=1 ZONAL_LOAD=1 ZONAL_KILLS=100 $(BIN)/python -m pytest -q -s tests/web/test_load.py
 	@$(BIN)/python benchmarks/torture.py
 

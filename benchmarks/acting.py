@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
+from zonal.policies.base import Draw, Rows, Setting, Views, best
 from zonal.policies.baselines import Leaves
-from zonal.policies.rules import Draw, Rows, Setting, Views, best
-from zonal.problems.draws import model_of
+from zonal.simulation.gp_samples import model_of
 from zonal.tree import Tree
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.problems import from_table
+from zonal.simulation import from_table
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 import zonal as zn
-from zonal.problems import from_table
+from zonal.simulation import from_table
 
 Floats = NDArray[np.float64]
 Cells = NDArray[np.bool_]

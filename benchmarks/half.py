@@ -26,10 +26,10 @@ import numpy as np
 
 import zonal as zn
 from benchmarks import marked
-from zonal.policies import buying, knowledge
-from zonal.policies.rules import best
-from zonal.problems import true_optimum
-from zonal.rounds import settings as rounds
+from zonal.engine import settings as rounds
+from zonal.policies import cost_aware, knowledge_gradient
+from zonal.policies.base import best
+from zonal.simulation import true_optimum
 
 FUNCTIONS = ("f1", "f2", "f3")
 SCALE, OFFSET, NOISE = 37.0, 1000.0, 0.1
@@ -141,26 +141,28 @@ def several_looks(tree: Any, questions: Any, prepared: Any, rough: Any, exact: A
     looks = np.tile([1.0, 2.0, 4.0, 8.0, 16.0], len(questions))
     at = np.repeat(np.arange(len(questions)), 5)
     ready = prepared(at, looks)
-    some = buying.highest(rough(ready) - np.log(looks), 3 * few, buying.TIE)
+    some = cost_aware.highest(rough(ready) - np.log(looks), 3 * few, cost_aware.TIE)
     values = exact([own[some] for own in ready]) - np.log(looks[some])
-    return best(tree, questions[at[some]], values, buying.TIE)
+    return best(tree, questions[at[some]], values, cost_aware.TIE)
 
 
-def any_step(self: Any, tree: Any, views: Any, number: int = knowledge.QUESTIONS, by_steps: bool = False) -> Any:
+def any_step(
+    self: Any, tree: Any, views: Any, number: int = knowledge_gradient.QUESTIONS, by_steps: bool = False
+) -> Any:
     """Return the questions, whether their parents were measured or not."""
     return QUESTIONS(self, tree, views, number)
 
 
-QUESTIONS = knowledge.KnowledgeRules.questions
+QUESTIONS = knowledge_gradient.KnowledgeRules.questions
 NEVER = 1 << 30
 PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
     "an opening of 4 cells": [(rounds, "MOST_OPENING_CELLS", 4)],
     "an opening of 8 cells": [(rounds, "MOST_OPENING_CELLS", 8)],
-    "the guard never": [(knowledge, "OFTEN", NEVER), (knowledge, "SELDOM", NEVER)],
-    "the guard every second round": [(knowledge, "SELDOM", 2)],
-    "not step by step": [(knowledge.KnowledgeRules, "questions", any_step)],
-    "a gain of several looks": [(knowledge, "largest", several_looks)],
+    "the guard never": [(knowledge_gradient, "OFTEN", NEVER), (knowledge_gradient, "SELDOM", NEVER)],
+    "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
+    "not step by step": [(knowledge_gradient.KnowledgeRules, "questions", any_step)],
+    "a gain of several looks": [(knowledge_gradient, "largest", several_looks)],
 }
 
 

@@ -30,51 +30,51 @@ class Fault(NamedTuple):
 
 
 FAULTS = {
-    "ties go to nobody": Fault("policies/rules.py", "values[top] - tie", "values[top] + tie", "policies"),
+    "ties go to nobody": Fault("policies/base.py", "values[top] - tie", "values[top] + tie", "policies"),
     "M counts too many nodes": Fault(
-        "policies/optimistic.py", "log_nodes(setting.counts[:-1])", "log_nodes(setting.counts)", "policies"
+        "policies/gpoo.py", "log_nodes(setting.counts[:-1])", "log_nodes(setting.counts)", "policies"
     ),
     "the envelope's breakpoints weigh the same": Fault(
         "policies/gain.py", "log_f(np.maximum(near, 0.0))", "log_f(0.0 * near)", "policies/test_gain.py"
     ),
     "a reward moves the mean too far": Fault(
-        "beliefs/gp.py",
+        "gp/posterior.py",
         "w = (reward - self.mean.item(slot)) / d",
         "w = (reward - self.mean.item(slot)) / own",
-        "beliefs",
+        "gp",
     ),
     "a node's prior variance is left as it is": Fault(
-        "beliefs/gp.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "beliefs"
+        "gp/posterior.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "gp"
     ),
     "repeats do not count": Fault(
-        "beliefs/ledger.py",
+        "gp/stats.py",
         "noise**2 / self.counted, self",
         "noise**2 + 0 * self.counted, self",
-        "beliefs spaces/test_beliefs.py",
+        "gp spaces/test_beliefs.py",
     ),
     "contradictions are believed": Fault(
-        "beliefs/mixture.py", "CONTRADICTION = 1e-6", "CONTRADICTION = 1e6", "rounds"
+        "gp/model_average.py", "CONTRADICTION = 1e-5", "CONTRADICTION = 1e6", "engine storage"
     ),
     "a point sees half an interval": Fault(
-        "averages/profiles.py",
+        "kernels/stationary.py",
         "low, high = gap - wide / 2, gap + wide / 2",
         "low, high = gap, gap + wide / 2",
-        "averages",
+        "kernels",
     ),
     "pairs are looked up at the wrong distance": Fault(
-        "averages/layout.py", "lag -= theirs", "lag += theirs", "averages"
+        "kernels/layout.py", "lag -= theirs", "lag += theirs", "kernels"
     ),
     "the ring does not close": Fault(
-        "spaces/scales.py",
+        "spaces/numeric_axes.py",
         "replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))",
         "factor",
         "spaces/test_rings.py",
     ),
     "arcs of the turn before do not overlap": Fault(
-        "spaces/scales.py", "(-self.side, 0.0, self.side)", "(0.0, self.side)", "spaces/test_rings.py"
+        "spaces/numeric_axes.py", "(-self.side, 0.0, self.side)", "(0.0, self.side)", "spaces/test_rings.py"
     ),
     "an index is turned the wrong way": Fault(
-        "policies/rules.py", "reversed_digits(index, base, depth) / count", "index / count", "policies"
+        "policies/base.py", "reversed_digits(index, base, depth) / count", "index / count", "policies"
     ),
     "a smallest leaf may be split": Fault(
         "tree.py", "return self.leaf & ~self.smallest", "return self.leaf", "test_tree.py"
@@ -83,62 +83,62 @@ FAULTS = {
         "tree.py", "np.sqrt(share * known)", "np.sqrt(known)", "test_tree.py policies"
     ),
     "a fourth failure bars a region": Fault(
-        "rounds/decisions.py", "GIVE_UPS = 3", "GIVE_UPS = 4", "test_exhaustion.py test_allowing.py"
+        "engine/commands.py", "GIVE_UPS = 3", "GIVE_UPS = 4", "test_exhaustion.py study/test_allowing.py"
     ),
     "one measurement too many": Fault(
-        "rounds/checks.py", "if number > remaining:", "if number > remaining + 1:", "rounds"
+        "engine/checks.py", "if number > remaining:", "if number > remaining + 1:", "engine storage"
     ),
     "a damaged event is believed": Fault(
-        "rounds/journal.py", "for part in parts]", "for part in parts[:1]]", "rounds/test_journal.py"
+        "storage/journal.py", "for part in parts]", "for part in parts[:1]]", "storage/test_journal.py"
     ),
     "half as sure is sure enough": Fault(
-        "rounds/certainty.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "rounds test_reading.py"
+        "engine/confidence.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "engine storage study/test_reading.py"
     ),
     "beta without the rounds": Fault(
-        "theory/bounds.py",
+        "policies/beta.py",
         "LOG_PI + 2 * math.log(t) - math",
         "LOG_PI + math.log(t) - math",
-        "theory test_trajectory.py",
+        "policies paper test_trajectory.py",
     ),
     "AVE-StoOO's beta": Fault(
-        "theory/bounds.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
+        "policies/beta.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "policies paper test_trajectory.py"
     ),
     "delta a depth too low": Fault(
-        "theory/delta.py", "self.c * self.rho**depth", "self.c * self.rho**(depth + 1)", "theory"
+        "policies/deltas.py", "self.c * self.rho**depth", "self.c * self.rho**(depth + 1)", "policies paper"
     ),
     "noise of the paper's functions": Fault(
-        "problems/functions.py", "math.sqrt(0.005) if theirs", "0.005 if theirs", "problems paper"
+        "simulation/functions.py", "math.sqrt(0.005) if theirs", "0.005 if theirs", "simulation paper"
     ),
     "noise per weight": Fault(
-        "problems/instruments.py", "1 / math.sqrt(region.weight)", "1 / region.weight", "problems"
+        "engine/noise.py", "1 / math.sqrt(region.weight)", "1 / region.weight", "simulation"
     ),
     "two thirds are kept": Fault(
-        "driving/refine.py", "len(left) / 2)", "len(left) / 1.5)", "driving/test_refine.py"
+        "study/point_search.py", "len(left) / 2)", "len(left) / 1.5)", "study/test_point_search.py"
     ),
     "lower values are better": Fault(
-        "answers.py", "sign * limit - state.prior_mean", "limit - state.prior_mean", "test_reading.py rounds"
+        "study/queries.py", "sign * limit - state.prior_mean", "limit - state.prior_mean", "study/test_reading.py engine storage"
     ),
     "a decimal comma is no number": Fault(
-        "tables/reading.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "tables"
+        "io/tables.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "input_output"
     ),
-    "any origin may come in": Fault("web/guard.py", "origin is not None and", "False and", "web/test_guard.py"),
+    "any origin may come in": Fault("web/security.py", "origin is not None and", "False and", "web/test_guard.py"),
     "bands half as wide": Fault(
-        "plots/history.py",
+        "plotting/history.py",
         "mean - 2 * std, mean + 2 * std",
         "mean - std, mean + std",
-        "plots/test_pictures.py plots/test_plots.py",
+        "plotting/test_pictures.py plotting/test_plots.py",
     ),
     "symbols of an axis in a shell": Fault(
-        "tables/wording.py",
+        "io/recipe_text.py",
         'for symbol in text.split(",")]',
         'for symbol in text.split(";")]',
-        "test_recipe.py tables commands",
+        "study/test_recipe.py input_output cli",
     ),
     "a standard error without the root": Fault(
-        "campaigns/rehearsal.py",
+        "simulation/rehearsal.py",
         "self.regrets.std(ddof=1)) / math.sqrt(runs)",
         "self.regrets.std(ddof=1)) / runs",
-        "campaigns",
+        "simulation",
     ),
 }
 

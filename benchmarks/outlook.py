@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.problems.draws import Prior, model_of
+from zonal.simulation.gp_samples import Prior, model_of
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,8 @@ import argparse
 import numpy as np
 
 import zonal as zn
-from zonal import data
-from zonal.campaigns.rehearsal import Zonal, rehearse
-from zonal.problems import Landscape, from_table
+from zonal.simulation import Landscape, datasets, from_table
+from zonal.simulation.rehearsal import Zonal, rehearse
 
 SIDE = 64  # smallest patches along each axis
 
@@ -54,7 +53,7 @@ def main(runs: int, budget: int, turned: bool, draws: bool) -> None:
     """Play campaigns with the default, and print what they found."""
     if draws:
         return play_draws(runs, budget)
-    sky = data.sky()
+    sky = datasets.sky()
     if turned:
         patches = sky.reshape(SIDE, sky.shape[0] // SIDE, SIDE, -1).mean(axis=(1, 3))
         width = sky.shape[1] // SIDE

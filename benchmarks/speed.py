@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.beliefs.frames import Frame
-from zonal.beliefs.lattice import weigh
-from zonal.beliefs.ledger import Ledger
-from zonal.beliefs.model import Unknowns
-from zonal.blas import one_thread
-from zonal.problems.landscapes import from_table
-from zonal.rounds.settings import Given
+from zonal._blas import one_thread
+from zonal.engine.settings import Given
+from zonal.gp.hyperparameters import weigh
+from zonal.gp.kernel_families import Frame
+from zonal.gp.model import Unknowns
+from zonal.gp.stats import Ledger
+from zonal.simulation.ground_truth import from_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import oracle

@@ -16,7 +16,7 @@ import numpy as np
 
 import zonal as zn
 from benchmarks import marked
-from zonal.problems.draws import model_of
+from zonal.simulation.gp_samples import model_of
 
 KERNELS: dict[str, Any] = {
     "RBF": zn.RBF,

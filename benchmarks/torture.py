@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.rounds.events import Asked, Began, Corrected, Ended, Measured, Retracted
+from zonal.engine.events import Asked, Began, Corrected, Ended, Measured, Retracted
 
 BUDGET = 40
 NEWS = 500  # kills after which to say how far it is

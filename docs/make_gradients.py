@@ -2,7 +2,7 @@
 
     python docs/make_gradients.py --runs 100
 
-runs `zonal paper gradients`. Finished runs are kept in the folder of `--out` and not computed again: delete that
+runs that experiment. Finished runs are kept in the folder of `--out` and not computed again: delete that
 folder when the library has changed.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from zonal.cli import paper
+from reproduction.__main__ import paper
 
 HERE = Path(__file__).resolve().parent
 

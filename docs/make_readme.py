@@ -13,7 +13,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from zonal.cli import main
+from zonal.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -2,7 +2,7 @@
 
     python docs/make_reproduction.py
 
-runs `zonal paper` for both presets, compares the authors' preset with numbers measured with the authors' code,
+runs the experiments with both presets, compares the authors' preset with numbers measured with the authors' code,
 copies pictures to docs/images and fills everything between `<!-- begin NAME -->` and `<!-- end NAME -->`. Finished
 runs are kept in the folder of `--out` and not computed again, so delete that folder when the library has changed.
 `--part heatmap`, and so on, renews that part of the page and leaves the others.
@@ -28,13 +28,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import zonal as zn
-from zonal.cli import main as zonal
-from zonal.cli import paper
-from zonal.paper import authors, benefit, heatmap
-from zonal.paper.regret import ALGORITHMS, regrets
-from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
-from zonal.paper.sweeps import Answer, Plan, Preset, column, sweep
-from zonal.problems import grid_optimum, true_optimum
+from reproduction import authors, benefit, heatmap
+from reproduction.__main__ import paper
+from reproduction.regret import ALGORITHMS, regrets
+from reproduction.searches import NOISE, SHOWN, label, regret_run, reward_function, study
+from reproduction.sweeps import Answer, Plan, Preset, column, sweep
+from zonal.simulation import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]
 Case = tuple[str, str, int]  # function, algorithm, S
@@ -87,7 +86,7 @@ class Job:
     runs, many : int
         Runs of the paper's experiments, and of the comparison with the authors' code.
     budget, rng, jobs : int
-        As for `zonal paper`.
+        As for `python -m reproduction`.
     """
 
     out: Path
@@ -221,12 +220,12 @@ def fill(page: str, blocks: dict[str, str]) -> str:
 
 
 def run_paper(job: Job, preset: Preset) -> None:
-    """Run every experiment of `zonal paper all` that is still to be run, and note how long it took at first."""
+    """Run every experiment that is still to be run, and note how long it took at first."""
     path = job.out / preset / "seconds.json"
     seconds = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in BY_PRESET if preset != PRESETS[0] else [name for name in paper.commands if name != "all"]:
         started = perf_counter()
-        zonal.main(["paper", name, *_options(job, preset, job.out / preset)], standalone_mode=False)
+        paper([name, *_options(job, preset, job.out / preset)], standalone_mode=False)
         seconds.setdefault(name, perf_counter() - started)
         path.write_text(json.dumps(seconds), encoding="utf-8")
 
@@ -234,7 +233,7 @@ def run_paper(job: Job, preset: Preset) -> None:
 def made_once(job: Job, experiment: str) -> dict[str, Any]:
     """Return what an experiment that is the same for both presets wrote, run now if it was not."""
     if not (job.out / PRESETS[0] / f"{experiment}.json").exists():
-        zonal.main(["paper", experiment, *_options(job, PRESETS[0], job.out / PRESETS[0])], standalone_mode=False)
+        paper([experiment, *_options(job, PRESETS[0], job.out / PRESETS[0])], standalone_mode=False)
     return job.result(PRESETS[0], experiment)
 
 
@@ -587,7 +586,7 @@ def total_times(job: Job) -> str:
     """Return the seconds that every experiment took when it was run first, by preset."""
     once, again = (json.loads((job.out / p / "seconds.json").read_text(encoding="utf-8")) for p in PRESETS)
     times = {name: (seconds, again.get(name, seconds)) for name, seconds in once.items()}
-    rows = [[f"`zonal paper {name}`", *(f"{x:.1f}" for x in listed)] for name, listed in times.items()]
+    rows = [[f"`python -m reproduction {name}`", *(f"{x:.1f}" for x in listed)] for name, listed in times.items()]
     rows.append(["together", *(f"{sum(listed):.1f}" for listed in zip(*times.values(), strict=True))])
     return table(["command", *(f"preset `{p}`, s" for p in PRESETS)], rows)
 

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 import zonal as zn
-from zonal.campaigns.rehearsal import Player, Zonal, cut
-from zonal.problems import Landscape
-from zonal.problems.instruments import Instrument
+from zonal.simulation import Landscape
+from zonal.simulation.rehearsal import Player, Zonal, cut
+from zonal.simulation.simulators import Instrument
 
 Look = Callable[[Instrument, zn.Region], float]
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import zonal as zn
 from campaigns import campaign, settled
-from zonal.campaigns.rehearsal import everybody, rehearse
-from zonal.plots import column_width, plot_map, plot_regrets
-from zonal.problems import Landscape, from_table
-from zonal.tables import read_table
+from zonal.io.tables import read_table
+from zonal.plotting import column_width, plot_map, plot_regrets
+from zonal.simulation import Landscape, from_table
+from zonal.simulation.rehearsal import everybody, rehearse
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_au_sa2.csv"
 LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")

@@ -15,10 +15,9 @@ import numpy as np
 
 import zonal as zn
 from campaigns import campaign, settled
-from zonal import data
-from zonal.campaigns.rehearsal import everybody, rehearse
-from zonal.plots import column_width, plot_regions, plot_regrets
-from zonal.problems import Landscape, from_table
+from zonal.plotting import column_width, plot_regions, plot_regrets
+from zonal.simulation import Landscape, datasets, from_table
+from zonal.simulation.rehearsal import everybody, rehearse
 
 SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
 MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N
@@ -30,7 +29,7 @@ STD = 3.0  # of the affinity of a pool: an affinity of 10 would be no wonder
 
 def affinities() -> np.ndarray:
     """Return the affinity of all 8-mers, relative to a typical one: what a pool averages, unlike a score."""
-    return np.exp(SCALE * data.tfbind8().z_score)
+    return np.exp(SCALE * datasets.tfbind8().z_score)
 
 
 def by_prefix() -> Landscape:
@@ -40,7 +39,7 @@ def by_prefix() -> Landscape:
 
 def by_kmers() -> Landscape:
     """Return the same pools by number; `alike` tells how much two of them have in common."""
-    names = [text[:FIXED] for text in data.tfbind8().sequences[:: 4 ** (8 - FIXED)]]
+    names = [text[:FIXED] for text in datasets.tfbind8().sequences[:: 4 ** (8 - FIXED)]]
     levels = {f"{h} letters": [name[:h].ljust(8, "N") for name in names] for h in range(1, FIXED + 1)}
     numbers = np.arange(len(names), dtype=float)[:, None]
     space = zn.Hierarchy.from_table(levels, numbers, feature_names=("pool",))
@@ -67,7 +66,7 @@ def _covariance() -> np.ndarray:
 
 @cache
 def _letters() -> np.ndarray:
-    return np.array([["ACGT".index(letter) for letter in text] for text in data.tfbind8().sequences])
+    return np.array([["ACGT".index(letter) for letter in text] for text in datasets.tfbind8().sequences])
 
 
 def _pooled(values: np.ndarray) -> np.ndarray:

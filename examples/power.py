@@ -8,7 +8,7 @@ import argparse
 import matplotlib.pyplot as plt
 
 import zonal as zn
-from zonal.plots import column_width
+from zonal.plotting import column_width
 
 STRIP = zn.Box({"x": (0, 1)}, units={"x": "m"})
 NOISES = {"a quiet instrument": 0.1, "a loud one": 1.0}  # beside f with standard deviation 1

@@ -18,10 +18,10 @@ import numpy as np
 
 import zonal as zn
 from campaigns import halving, settled
-from zonal.campaigns.rehearsal import Zonal, at_random, greedy_descent, rehearse
-from zonal.plots import column_width
-from zonal.problems import Landscape, from_table
-from zonal.tables import read_table
+from zonal.io.tables import read_table
+from zonal.plotting import column_width
+from zonal.simulation import Landscape, from_table
+from zonal.simulation.rehearsal import Zonal, at_random, greedy_descent, rehearse
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "dna_tfbind8_proteins.csv.gz"
 PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")

@@ -12,10 +12,9 @@ from telescope_time import by_the_clock
 
 import zonal as zn
 from campaigns import campaign, halving, settled, smallest
-from zonal import data
-from zonal.campaigns.rehearsal import everybody, rehearse
-from zonal.plots import column_width, plot_map, plot_regrets
-from zonal.problems import Landscape
+from zonal.plotting import column_width, plot_map, plot_regrets
+from zonal.simulation import Landscape, datasets
+from zonal.simulation.rehearsal import everybody, rehearse
 
 SHARE = 1 / 64  # pointings a patch
 TIME = 160_000.0  # of the whole campaign, in units of one over the bandwidth: 2 % noise with 64 pointings
@@ -36,7 +35,7 @@ def effort(name: str, landscape: Landscape, share: float = SHARE) -> tuple[int, 
 
 def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
-    skies = {"box": box(data.sky()), "a made sky": box(made_sky()), "HEALPix": healpix_tree()}
+    skies = {"box": box(datasets.sky()), "a made sky": box(made_sky()), "HEALPix": healpix_tree()}
     with column_width():
         figure, axes = plt.subplots(3, 2, figsize=(11, 11), width_ratios=[1.7, 1], layout="constrained")
         for (sky, regrets), (name, landscape) in zip(axes, skies.items(), strict=True):
@@ -58,7 +57,7 @@ def main(runs: int, share: float, out: str) -> None:
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:
     """Draw the sky with the pointings and the patch found; of HEALPix the pixels' unit vectors."""
     if name != "HEALPix":
-        image = made_sky() if name == "a made sky" else data.sky()
+        image = made_sky() if name == "a made sky" else datasets.sky()
         plot_map(study, ax, {"axes": ("sin_b", "l"), "values": image})
     else:
         x, y, z = landscape.space.features.T

@@ -23,8 +23,8 @@ import skies
 
 import zonal as zn
 from campaigns import Look, halving, settled
-from zonal.campaigns.rehearsal import Player, cut, everybody, rehearse
-from zonal.problems import Landscape
+from zonal.simulation import Landscape
+from zonal.simulation.rehearsal import Player, cut, everybody, rehearse
 
 PAGES = ("radio_telescope", "census", "dna")
 FIRST = 8  # regions at random before BoTorch has a model

@@ -4,8 +4,7 @@ import healpix
 import numpy as np
 
 import zonal as zn
-from zonal import data
-from zonal.problems import Landscape, from_table
+from zonal.simulation import Landscape, datasets, from_table
 
 SYSTEM = 100.0  # what the receiver itself adds, in units of the sky's brightness, which ranges from 1 to 200
 
@@ -36,7 +35,7 @@ def healpix_tree(order: int = 3) -> Landscape:
     theta, phi = healpix.pix2ang(2**fine, np.arange(12 * 4**fine), nest=True)
     rows = np.minimum((np.cos(theta) + 1) * 64, 127).astype(int)
     columns = ((phi / (2 * np.pi) + 0.5) % 1 * 256).astype(int)
-    values = data.sky()[rows, columns].reshape(len(pixels), -1).mean(axis=1)
+    values = datasets.sky()[rows, columns].reshape(len(pixels), -1).mean(axis=1)
     levels = {f"order {h}": [f"{h}/{p}" for p in pixels >> 2 * (order - h)] for h in range(order + 1)}
     vectors = np.stack(healpix.pix2vec(2**order, pixels, nest=True), axis=1)
     return from_table(zn.Hierarchy.from_table(levels, vectors), values)

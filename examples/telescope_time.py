@@ -10,9 +10,8 @@ from skies import box, radiometer
 
 import zonal as zn
 from campaigns import campaign, settled
-from zonal import data
-from zonal.campaigns.rehearsal import Zonal, cut, rehearse
-from zonal.problems import Landscape
+from zonal.simulation import Landscape, datasets
+from zonal.simulation.rehearsal import Zonal, cut, rehearse
 
 SECONDS = 3_600  # of the whole campaign
 SLEW = 0.5  # degrees a second
@@ -83,7 +82,7 @@ def _nearest(directions: np.ndarray) -> tuple[list[int], float]:
 
 def by_the_clock(runs: int, share: float) -> None:
     """Compare searches of the box in a given time, which integration, settling and slewing take."""
-    landscape, seconds = box(data.sky()), round(SECONDS * share * 64)
+    landscape, seconds = box(datasets.sky()), round(SECONDS * share * 64)
     players = settled(
         {"told what it costs": Zonal(COSTS), "told of no costs": Unaware(), "tour": tour}, radiometer
     )

@@ -8,7 +8,7 @@ from typing import Any
 import zonal as zn
 from lives import lived, mended
 from make_golden import STUDIES
-from zonal.commands.carry import exported
+from zonal.study.export import exported
 
 STRANGE: list[Any] = [
     *(None, True, False, -1, 0, 1, 2, 7, 10**6, 10**9, 10**20, 10**400, 0.5, -0.5, 1e-300, 1e300, -1e300, 1e150),

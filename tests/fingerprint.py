@@ -4,9 +4,9 @@ import hashlib
 from typing import Any
 
 import zonal as zn
-from zonal.beliefs.mixture import Mixture
-from zonal.rounds.events import Asked, Began
-from zonal.rounds.state import State
+from zonal.engine.events import Asked, Began
+from zonal.engine.state import State
+from zonal.gp.model_average import Mixture
 
 COLUMNS = (
     *("depth", "index", "parent", "first_child", "slot", "count", "looks"),

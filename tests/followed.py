@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.kernels import Kernel
-from zonal.beliefs.frames import Frame
-from zonal.beliefs.lattice import Weighted
-from zonal.beliefs.ledger import Ledger
-from zonal.beliefs.mixture import Member, Mixture
-from zonal.beliefs.model import Model
-from zonal.beliefs.tracked import Tracked
+from zonal.gp.hyperparameters import Weighted
+from zonal.gp.kernel_families import Frame
+from zonal.gp.model import Model
+from zonal.gp.model_average import Member, Mixture
+from zonal.gp.stats import Ledger
+from zonal.gp.tracked import Tracked
+from zonal.kernels.base import Kernel
 
 Floats = NDArray[np.float64]
 

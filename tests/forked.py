@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from shell import ENVIRONMENT
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["zonal.cli", "zonal.study", "zonal.commands.bench", "zonal.web.service"])
+FORKS.set_forkserver_preload(["zonal.cli.main", "zonal.study.study", "zonal.cli.trials", "zonal.web.server"])
 
 
 class Forked:
@@ -83,6 +83,6 @@ def _work(
     if does is not None:
         return does()
 
-    from zonal.cli import main
+    from zonal.cli.main import main
 
     main(prog_name="zonal")

@@ -367,7 +367,8 @@ def _began(**given: Any) -> Any:
 def calls() -> dict[str, Call]:
     """Return every call by its name."""
     import zonal as zn
-    from zonal import plots, problems, theory
+    from zonal import plotting, simulation
+    from zonal.policies import beta
     from zonal.web import client
 
     client.PATIENCE = 0.0  # nobody answers
@@ -407,16 +408,16 @@ def calls() -> dict[str, Call]:
         "PerWeight": Call(zn.PerWeight, {"std": 0.1}),
         "simulate": Call(zn.simulate, {"f": np.sin, "feedback": zn.Mean(), "noise": 0.1, "rng": 0, "slopes": False, "slope_noise": None}),
         "reward_function": Call(zn.reward_function, {"name": "f1", "preset": "authors", "shift": 0.0}),
-        "draw": Call(problems.draw, {"kernel": rbf, "low": 0.0, "high": 1.0, "rng": 0}),
-        "grid_optimum": Call(problems.grid_optimum, {"f": np.sin, "points": 100}),
-        "true_optimum": Call(problems.true_optimum, {"f": zn.reward_function("f1"), "points": 101}),
+        "draw": Call(simulation.draw, {"kernel": rbf, "low": 0.0, "high": 1.0, "rng": 0}),
+        "grid_optimum": Call(simulation.grid_optimum, {"f": np.sin, "points": 100}),
+        "true_optimum": Call(simulation.true_optimum, {"f": zn.reward_function("f1"), "points": 101}),
         "maximize": Call(zn.maximize, {"measure": _measure, "space": line, "budget": 3, "direction": "maximize", "kernel": rbf, "noise": 0.1}),
         "minimize": Call(zn.minimize, {"measure": _measure, "space": line, "budget": 3, "kernel": rbf, "noise": 0.1}),
         "power": Call(zn.power, {"space": zn.Box({"x": (0, 1)}, smallest=0.25), "budgets": [2], "noise": 0.1, "kernel": rbf, "signal": None, "given": True, "landscape": None, "direction": None, "runs": 2, "rng": 0, "jobs": 1, "progress": False}),
-        "beta_t": Call(theory.beta_t, {"t": 3, "log_m": 1.0, "theta": 0.1}),
-        "beta_stooo": Call(theory.beta_stooo, {"t": 3, "theta": 0.1}),
-        "log_node_count": Call(theory.log_node_count, {"arity": 2, "h_max": 5}),
-        "log_pi_t": Call(theory.log_pi_t, {"t": 3}),
+        "beta_t": Call(beta.beta_t, {"t": 3, "log_m": 1.0, "theta": 0.1}),
+        "beta_stooo": Call(beta.beta_stooo, {"t": 3, "theta": 0.1}),
+        "log_node_count": Call(beta.log_node_count, {"arity": 2, "h_max": 5}),
+        "log_pi_t": Call(beta.log_pi_t, {"t": 3}),
         "Study.open": Call(zn.Study.open, {"path": "/nonexistent/a.db", "classes": ()}),
         "Study.replay": Call(zn.Study.replay, {"settings": study("line").settings, "events": study("line").events, "at_once": True, "edited": ""}),
         "Study.create": Call(lambda path: zn.Study.create(path, line, budget=2, kernel=rbf, noise=0.1), {"path": "/nonexistent/b.db"}),
@@ -426,8 +427,8 @@ def calls() -> dict[str, Call]:
     tables = {"box": np.ones((8, 4)), "points": np.arange(4.0), "sequences": np.arange(64.0), "hierarchy": np.arange(4.0), "product": np.ones((4, 2))}  # fmt: skip
     for kind, values in tables.items():
         own = spaces()[kind]
-        made[f"from_table {kind}"] = Call(problems.from_table, {"space": own, "values": values, "weights": None, "direction": "maximize"})  # fmt: skip
-        landscape = problems.from_table(own, values)
+        made[f"from_table {kind}"] = Call(simulation.from_table, {"space": own, "values": values, "weights": None, "direction": "maximize"})  # fmt: skip
+        landscape = simulation.from_table(own, values)
         made[f"landscape.average {kind}"] = Call(landscape.average, {"region": _one(kind), "feedback": None})
         made[f"landscape.simulate {kind}"] = Call(landscape.simulate, {"noise": 0.1, "rng": 0, "feedback": None})
         made[f"landscape.best {kind}"] = Call(landscape.best, {"depth": 1})
@@ -483,7 +484,7 @@ def calls() -> dict[str, Call]:
         "refine": on("box", "refine", measure_point=_point, budget=2, noise=0.1, points=None),
         "optimize more": on("box", "optimize", measure=_measure, executor=None, n=1, workers=None, callback=None, tolerance=None, on_error="raise", timeout=None),
         "plot": Call(_drawn, {"kind": "tree", "ax": None}),
-        "plot_map": Call(_mapped(plots), {"study": study("box"), "truth": np.ones((8, 4))}),
+        "plot_map": Call(_mapped(plotting), {"study": study("box"), "truth": np.ones((8, 4))}),
     }  # fmt: skip
     return made
 
@@ -494,10 +495,10 @@ def _drawn(kind: Any, ax: Any) -> Any:
     return study("box").plot(kind, Figure().subplots() if ax is None else ax)
 
 
-def _mapped(plots: Any) -> Callable[..., Any]:
+def _mapped(plotting: Any) -> Callable[..., Any]:
     from matplotlib.figure import Figure
 
-    return lambda study, truth: plots.plot_map(study, Figure().subplots(), truth)
+    return lambda study, truth: plotting.plot_map(study, Figure().subplots(), truth)
 
 
 WORK = {"budget", "budgets", "runs"}  # as much work as is asked for

@@ -19,8 +19,8 @@ import oracle
 import oracle_regions
 import zonal as zn
 from oracle_regions import Block
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Kernel
+from zonal.kernels.base import Kernel
+from zonal.kernels.feedback import Feedback
 from zonal.spaces import Category, Integers, Interval, MemberRegion, ProductRegion, Ring
 
 Array = NDArray[np.float64]
@@ -348,7 +348,7 @@ def allowed(kind: Kind) -> list[Feedback]:
 
 def as_kernel(kind: Kind, kernel: Any) -> Kernel:
     """Return a kernel as a study would make it of what the user gave."""
-    from zonal.averages.custom import custom
+    from zonal.kernels.callable import custom
 
     return kernel if isinstance(kernel, Kernel) else custom(kernel, kind.space.features)
 

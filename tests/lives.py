@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.policies.rules import Policy
+from zonal.policies.base import Policy
 
 POLICIES: dict[str, Callable[[], Policy | None]] = {
     "default": lambda: None,

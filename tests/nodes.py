@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zonal.beliefs.ledger import UNMEASURED
+from zonal.gp.stats import UNMEASURED
 from zonal.tree import Tree
 
 COLUMNS = (

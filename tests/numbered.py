@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.averages.covariance import ProductCovariance, Tables
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Kernel
-from zonal.averages.layout import ProductLayout
-from zonal.averages.subset_covariance import SubsetCovariance, SubsetLayout
+from zonal.kernels.base import Kernel
+from zonal.kernels.covariance import ProductCovariance, Tables
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.finite_covariance import SubsetCovariance, SubsetLayout
+from zonal.kernels.layout import ProductLayout
 from zonal.spaces import MemberSpace
 
 Array = NDArray[Any]

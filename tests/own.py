@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import zonal as zn
-from zonal.averages.kernels import ProductKernel
-from zonal.averages.measures import Measure, Nodes
-from zonal.averages.profiles import Profile, RBFProfile
+from zonal.kernels.base import ProductKernel
+from zonal.kernels.measures import Measure, Nodes
+from zonal.kernels.stationary import Profile, RBFProfile
+from zonal.policies.base import Draw, Rows, Setting, Views, best
 from zonal.policies.baselines import Leaves
-from zonal.policies.rules import Draw, Rows, Setting, Views, best
 from zonal.tree import Tree
 
 

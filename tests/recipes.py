@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from zonal.recipe import template
+from zonal.study.recipe import template
 
 TABLE = """state,town,lon,lat,persons
 N,Ayr,1.0,2.0,10

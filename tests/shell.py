@@ -15,7 +15,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from zonal.cli import main
+from zonal.cli.main import main
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 PROGRAM = [sys.executable, "-m", "zonal"]

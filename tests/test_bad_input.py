@@ -13,7 +13,7 @@ import pytest
 
 import zonal as zn
 from fingerprint import fingerprint
-from zonal.averages.kernels import Kernel
+from zonal.kernels.base import Kernel
 
 KERNEL = zn.RBF(0.1, 0.2)
 POLICY = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=5)

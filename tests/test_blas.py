@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import lapack
 
 import zonal as zn
-from zonal.blas import SHARED_FROM, eigh, libraries, one_thread
+from zonal._blas import SHARED_FROM, eigh, libraries, one_thread
 
 
 def threads() -> list[int]:
@@ -22,7 +22,7 @@ def threads() -> list[int]:
 def test_blas_uses_one_thread_within_and_the_users_number_afterwards() -> None:
     code = (
         "import numpy, scipy.linalg\n"
-        "from zonal.blas import libraries, one_thread\n"
+        "from zonal._blas import libraries, one_thread\n"
         "count = lambda: [get() for get, _ in libraries()]\n"
         "before = count()\n"
         "with one_thread():\n"

@@ -19,9 +19,9 @@ import pytest
 import zonal as zn
 from effort import tries
 from web.served import Server, serving
-from zonal.commands.carry import exported, imported
-from zonal.commands.frame import OF_ERRORS
-from zonal.rounds.recheck import first_difference
+from zonal.cli.options import OF_ERRORS
+from zonal.storage.verify import first_difference
+from zonal.study.export import exported, imported
 
 pytestmark = pytest.mark.filterwarnings("ignore::zonal.NumericalWarning", "ignore::zonal.ModelWarning")
 
@@ -115,7 +115,7 @@ class Shell(Door):
 def _run(*words: object) -> Any:
     from click.testing import CliRunner
 
-    from zonal.cli import main
+    from zonal.cli.main import main
 
     result = CliRunner().invoke(main, [str(word) for word in words])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

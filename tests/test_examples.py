@@ -13,8 +13,8 @@ import pytest
 
 import zonal as zn
 from shell import alone
-from zonal.campaigns.rehearsal import Zonal
-from zonal.problems import from_table
+from zonal.simulation import from_table
+from zonal.simulation.rehearsal import Zonal
 
 ROOT = Path(__file__).parent.parent
 CENSUS = ROOT.parent / "shared" / "data" / "census_au_sa2.csv"

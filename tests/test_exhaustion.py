@@ -12,8 +12,8 @@ SECONDS, BYTES = 60, 2 << 30
 BEGIN = """
 import base64, json, sqlite3, struct, sys, zlib
 import zonal as zn
-from zonal.commands.carry import _end, exported, imported
-from zonal.rounds.journal import _digest
+from zonal.study.export import _end, exported, imported
+from zonal.storage.journal import _digest
 box, given = zn.Box([(0, 1)]), {"budget": 9, "kernel": zn.RBF(1, 0.2), "noise": 0.1}
 points = zn.Points([[0.1], [0.2], [0.3], [0.4]])
 

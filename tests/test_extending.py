@@ -19,10 +19,10 @@ from kinds import Kind
 from numbered import numbered
 from policies import test_laws as policy_laws
 from spaces import test_covariances, test_laws, test_values
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Along, Factor, Kernel
-from zonal.averages.profiles import Profile
-from zonal.policies.rules import Policy
+from zonal.kernels.base import Along, Factor, Kernel
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.stationary import Profile
+from zonal.policies.base import Policy
 from zonal.spaces import AxisSpace, Interval
 
 Floats = NDArray[np.float64]

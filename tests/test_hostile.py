@@ -66,7 +66,7 @@ NONSENSE: dict[str, Any] = {
     "masked bounds": lambda: LOOSE.Box(MASKED.reshape(1, 2)),
     "masked frequencies": lambda: LOOSE.Sequences("AC", 2, frequencies=MASKED),
     "masked features": lambda: LOOSE.Hierarchy({"a": ["b", "c"]}, MASKED),
-    "a masked table": lambda: LOOSE.problems.from_table(LOOSE.Box([(0, 1)]), MASKED),
+    "a masked table": lambda: LOOSE.simulation.from_table(LOOSE.Box([(0, 1)]), MASKED),
     "a masked time": lambda: LOOSE.Study([(0, 1)], budget=3, times=MASKED),
     "a matrix as a seed": lambda: LOOSE.Study([(0, 1)], budget=3, rng=np.matrix([[1, 2]])),
     "travel beyond all bounds": lambda: LOOSE.Study([(0, 1)], budget=3.0, travel=1e308),

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import zonal as zn
-from zonal.averages.kernels import Kernel, Sum
-from zonal.campaigns.rehearsal import rehearse
-from zonal.problems import from_table
+from zonal.kernels.base import Kernel, Sum
+from zonal.simulation import from_table
+from zonal.simulation.rehearsal import rehearse
 
 PAIR = np.array(["maximize", "minimize"])
 BOX = zn.Box([(0, 1)])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.engine.settings import CHECKS, Given
 from zonal.maximize import Options
-from zonal.rounds.settings import CHECKS, Given
 
 
 def valley(x: np.ndarray) -> np.ndarray:

@@ -18,8 +18,9 @@ from click.testing import CliRunner
 
 import zonal as zn
 from docs import make_readme
+from reproduction.__main__ import paper
 from shell import alone
-from zonal.cli import main
+from zonal.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
@@ -39,12 +40,12 @@ def test_the_readme_says_what_its_examples_print_and_finds_the_peak(tmp_path: Pa
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    zonal ([^#\n]*[^#\n ])", README, re.MULTILINE)
-QUICK = {"rehearse": "--budget 3 --runs 1", "power": "--budget 4 --runs 2", "paper": "--budget 10 --runs 1"}
+COMMANDS = re.findall(r"^    (?:zonal|python -m reproduction) ([^#\n]*[^#\n ])", README, re.MULTILINE)
+QUICK = {"rehearse": "--budget 3 --runs 1", "power": "--budget 4 --runs 2", "regret": "--budget 10 --runs 1"}
 LEVELS = {"state": 20, "sa4": 10, "sa3": 5, "sa2": 1}  # areas in each
 
 
-@pytest.mark.parametrize("command", [own for own in COMMANDS if "paper all" not in own])
+@pytest.mark.parametrize("command", [own for own in COMMANDS if own != "all"])
 def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     number, rng = 40, np.random.default_rng(0)
@@ -54,12 +55,12 @@ def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatc
     frame.write_csv("areas.csv")
     letters = ["".join(own) for own in itertools.product("ACGT", repeat=3)]
     pl.DataFrame({"sequence": letters, "score": rng.uniform(size=64)}).write_parquet("library.parquet")
-    monkeypatch.setattr("zonal.campaigns.reports.draw", lambda *_: None)  # others look at the pictures
-    monkeypatch.setattr("zonal.paper.sweeps.save", lambda *_: None)
+    monkeypatch.setattr("zonal.cli.simulation_report.draw", lambda *_: None)  # others look at the pictures
+    monkeypatch.setattr("reproduction.sweeps.save", lambda *_: None)
     words = shlex.split(
         f"{command} {QUICK[command.split()[0]]} --jobs 1"
     )  # of an option given twice the last counts
-    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    done = CliRunner().invoke(paper if words[0] in paper.commands else main, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "regret" in done.output
 
@@ -78,19 +79,19 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "theory.delta",
-        "averages.feedback",
-        "spaces.product",
+        "policies.deltas",
+        "kernels.feedback",
+        "spaces.box",
         "spaces.sequences",
         "spaces.points",
         "spaces.hierarchy",
-        "problems.instruments",
-        "problems.landscapes",
-        "study",
+        "simulation.simulators",
+        "simulation.ground_truth",
+        "study.study",
         "maximize",
-        "tables.listings",
-        "campaigns.power",
-        "data",
+        "io.result_table",
+        "simulation.power",
+        "simulation.datasets",
     ],
 )
 def test_the_examples_in_docstrings_are_true(module: str) -> None:

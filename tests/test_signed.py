@@ -22,15 +22,15 @@ from effort import tries
 from fingerprint import fingerprint
 from lives import close, digest
 from oracle import Functional, Piece
-from zonal.averages.feedback import Feedback
-from zonal.averages.measures import Measure, Nodes
-from zonal.beliefs.gp import GaussianBelief
-from zonal.beliefs.lattice import Evidence
-from zonal.beliefs.model import Unknowns
-from zonal.beliefs.tracked import Tracked
-from zonal.rounds.journal import Journal
-from zonal.rounds.recheck import first_difference
+from zonal.gp.hyperparameters import Evidence
+from zonal.gp.model import Unknowns
+from zonal.gp.posterior import GaussianBelief
+from zonal.gp.tracked import Tracked
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.measures import Measure, Nodes
 from zonal.spaces import Interval
+from zonal.storage.journal import Journal
+from zonal.storage.verify import first_difference
 
 pytestmark = pytest.mark.one_in(2)
 

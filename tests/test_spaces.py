@@ -18,8 +18,8 @@ import oracle
 import zonal as zn
 import zonal.spaces
 from effort import examples
-from zonal.campaigns.rehearsal import cut
-from zonal.problems.landscapes import from_table
+from zonal.simulation.ground_truth import from_table
+from zonal.simulation.rehearsal import cut
 from zonal.spaces import AxisSpace, Interval
 
 DNA = zn.Sequences("ACGT", 5)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from effort import tries
-from zonal.averages.kernels import Kernel
+from zonal.kernels.base import Kernel
 
 pytestmark = pytest.mark.one_in(2)
 

@@ -11,10 +11,10 @@ import click
 import pytest
 
 import zonal as zn
-from zonal import recipe
-from zonal.cli import main
-from zonal.commands import CAMPAIGN
-from zonal.rounds.settings import Given
+from zonal.cli import CAMPAIGN
+from zonal.cli.main import main
+from zonal.engine.settings import Given
+from zonal.study import recipe
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "manual" / "words.md"
@@ -63,7 +63,7 @@ def test_the_shell_can_do_what_the_page_says_and_nothing_else() -> None:
 
 
 def test_the_service_can_do_what_the_page_says_and_nothing_else() -> None:
-    from zonal.web.words import EVERY, STUDY
+    from zonal.web.routes import EVERY, STUDY
 
     said = {tuple(code.split()) for code in codes(DEEDS, 3) if code.startswith(("GET ", "POST "))}
     named = {(method, path if path.startswith("/") else f"{STUDY}/{path}") for method, path in said}

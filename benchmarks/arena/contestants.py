@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.arena.problems import ACTING, Case, Parts, Problem
-from zonal.problems.instruments import Instrument
+from zonal.simulation.simulators import Instrument
 from zonal.spaces import Region
 
 

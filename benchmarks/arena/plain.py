@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, Readings, Spent, ordered_only
 from benchmarks.arena.problems import Problem
-from zonal.campaigns import rehearsal
-from zonal.problems.landscapes import Landscape
+from zonal.simulation import rehearsal
+from zonal.simulation.ground_truth import Landscape
 
 PYXAB: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {  # module, and settings of a budget
     "SequOOL": ("SequOOL", lambda n: {"n": n}),
@@ -33,7 +33,7 @@ def at_random(
 
 
 def rehearsed(player: rehearsal.Player) -> Play:
-    """Return one of the people of `zonal.campaigns.rehearsal` who do without Zonal, at the smallest size."""
+    """Return one of the people of `zonal.simulation.rehearsal` who do without Zonal, at the smallest size."""
 
     def play(
         problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator

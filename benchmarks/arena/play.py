@@ -25,7 +25,7 @@ from benchmarks.arena.contestants import Contestant, Meter
 from benchmarks.arena.problems import CASES, Case
 from benchmarks.arena.roster import ROSTER, key
 from zonal import __version__
-from zonal.driving.workers import worker_pool
+from zonal.simulation.process_pool import worker_pool
 
 Line = dict[str, Any]
 Place = tuple[str, str, int, int, int]  # problem, contestant, budget, run, seed

@@ -19,9 +19,8 @@ from scipy.stats import qmc
 
 import zonal as zn
 from benchmarks import acting
-from zonal import data
-from zonal.problems import from_table, true_optimum
-from zonal.problems.instruments import Instrument, Noise
+from zonal.simulation import datasets, from_table, true_optimum
+from zonal.simulation.simulators import Instrument, Noise
 from zonal.spaces import Category, Region
 
 Floats = NDArray[np.float64]
@@ -278,7 +277,7 @@ def sky() -> Case:
     """Return the hydrogen sky as a box, turned by a random longitude."""
 
     def draw(run: int, rng: np.random.Generator) -> Problem:
-        values = np.roll(data.sky(), int(rng.integers(256)), axis=1).T
+        values = np.roll(datasets.sky(), int(rng.integers(256)), axis=1).T
         space = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, smallest=[360 / 64, 2 / 64], units={"l": "deg"})
         landscape = from_table(space, values)
         averages = values.reshape(64, 4, 64, 2).mean(axis=(1, 3))
@@ -293,7 +292,7 @@ def dna() -> Case:
 
     def draw(run: int, rng: np.random.Generator) -> Problem:
         letters = rng.permutation(4)
-        values = data.tfbind8().e_score.reshape((4,) * 8)[np.ix_(*[letters] * 8)]
+        values = datasets.tfbind8().e_score.reshape((4,) * 8)[np.ix_(*[letters] * 8)]
         space = zn.Sequences("ACGT", 8, smallest=16)
         landscape = from_table(space, values)
         return Problem(space, values.mean(axis=(6, 7)), lambda rng: landscape.simulate(0.05, rng), 0.05)

@@ -11,14 +11,7 @@ from benchmarks.arena.contestants import Contestant
 from benchmarks.arena.problems import Case
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "zonal"
-NOT_SEARCHING = {
-    "paper",
-    "cli.py",
-    "demo.py",
-    "plots.py",
-    "reports.py",
-    "__main__.py",
-}  # rooms no search enters
+NOT_SEARCHING = {"cli", "web", "plotting", "simulation", "__main__.py"}  # packages that no search enters
 
 ROSTER: dict[str, Contestant] = {
     one.name: one for one in [*ours.contestants(), *surrogate.contestants(), *plain.contestants()]

@@ -1,6 +1,6 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
-from zonal import interrupts  # noqa: F401  # before anything that takes long to import
+from zonal import _interrupts  # noqa: F401  # before anything that takes long to import
 
 # isort: split
 from importlib import import_module
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import scipy.linalg  # noqa: F401  # before our own modules: all of it then loads a tenth quicker
 
-from zonal import data, problems, theory
-from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean, Slope
-from zonal.averages.kernels import RBF, Categorical, Matern
-from zonal.averages.motifs import Motif
-from zonal.beliefs.model import Model
-from zonal.driving.refine import PointResult
+from zonal import simulation
+from zonal.engine.confidence import Outlook
+from zonal.engine.noise import PerWeight
+from zonal.engine.results import Bands, Likely, Observation, Recommendation, Result, Trial, TrialRecord
+from zonal.engine.trial_history import Outcome
 from zonal.errors import (
     BudgetSpent,
     Exhausted,
@@ -25,37 +24,32 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
-from zonal.looking import LikelyRegions
+from zonal.gp.model import Model
+from zonal.io.hints import missing
+from zonal.io.result_table import Listing
+from zonal.kernels.base import RBF, Categorical, Matern
+from zonal.kernels.feedback import Average, Beam, Center, Feedback, Mean, Slope
+from zonal.kernels.spectrum import Motif
 from zonal.maximize import maximize, minimize
-from zonal.patches import Patch, Patches
-from zonal.policies.above import Above
+from zonal.policies.base import Policy
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
-from zonal.policies.knowledge import KnowledgeGradient
-from zonal.policies.optimistic import GPOO, GPTree, StoOO
-from zonal.policies.rules import Policy
-from zonal.predictions import Grid, Prediction
-from zonal.problems import PerWeight, reward_function, simulate
-from zonal.rounds.certainty import Outlook
-from zonal.rounds.outcomes import Outcome
-from zonal.rounds.trials import (
-    Bands,
-    Likely,
-    Observation,
-    Recommendation,
-    Result,
-    Trial,
-    TrialRecord,
-)
+from zonal.policies.deltas import GeometricDelta, LipschitzDelta, SpreadDelta
+from zonal.policies.gpoo import GPOO, GPTree, StoOO
+from zonal.policies.knowledge_gradient import KnowledgeGradient
+from zonal.policies.level_set import Above
+from zonal.simulation import datasets as data
+from zonal.simulation import reward_function, simulate
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
-from zonal.study import Study
-from zonal.tables.habits import missing
-from zonal.tables.listings import Listing
-from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
+from zonal.study.patches import Patch, Patches
+from zonal.study.point_search import PointResult
+from zonal.study.predictions import Grid, Prediction
+from zonal.study.study import Study
+from zonal.study.summary import LikelyRegions
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
-    from zonal.campaigns.power import Power, power
-    from zonal.campaigns.rehearsal import Rehearsal, rehearse
+    from zonal.simulation.power import Power, power
+    from zonal.simulation.rehearsal import Rehearsal, rehearse
     from zonal.web.client import connect
 
 __version__ = "0.1.0"
@@ -127,19 +121,18 @@ __all__ = [
     "maximize",
     "minimize",
     "power",
-    "problems",
     "rehearse",
     "reward_function",
     "simulate",
-    "theory",
+    "simulation",
 ]
 
 
 _ON_DEMAND = {
-    "Power": "campaigns.power",
-    "power": "campaigns.power",
-    "Rehearsal": "campaigns.rehearsal",
-    "rehearse": "campaigns.rehearsal",
+    "Power": "simulation.power",
+    "power": "simulation.power",
+    "Rehearsal": "simulation.rehearsal",
+    "rehearse": "simulation.rehearsal",
     "connect": "web.client",
 }
 

@@ -1,5 +1,5 @@
 """``python -m zonal`` is ``zonal``."""
 
-from zonal.cli import main
+from zonal.cli.main import main
 
 main(prog_name="zonal")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict, Unpack
 
-from zonal.driving.engines import Anywhere, Measure
-from zonal.driving.run import Callback, OnError
-from zonal.rounds.settings import Given, SpaceLike
-from zonal.rounds.trials import Result
-from zonal.study import Study
-from zonal.tables.habits import answering
+from zonal.engine.results import Result
+from zonal.engine.settings import Given, SpaceLike
+from zonal.io.hints import answering
+from zonal.study.executors import Anywhere, Measure
+from zonal.study.run_loop import Callback, OnError
+from zonal.study.study import Study
 
 
 class Running(TypedDict, total=False):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.arrays import Flags, Floats
+from zonal._types import Flags, Floats
 
 Ints = NDArray[np.int64]
 

@@ -84,12 +84,13 @@ def test_the_default_comes_first_and_the_papers_search_plays_its_functions_at_80
 
 def test_a_key_changes_with_the_source_of_a_search_and_with_nothing_else(tmp_path: Path) -> None:
     def written(name: str, text: str) -> str:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
         roster.source_hash.cache_clear()
         return roster.source_hash(tmp_path)
 
     first = written("search.py", "a = 1")
-    assert written("plots.py", "b = 1") == first
+    assert written("plotting/maps.py", "b = 1") == first
     assert written("search.py", "a = 2") != first
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import zonal as zn
 from benchmarks.arena.problems import CASES, CELLS, WINDOW, Case, Problem, averages_of_draw, bbob
-from zonal import data
+from zonal.simulation import datasets
 
 
 def drawn(case: Case, run: int = 0) -> Problem:
@@ -67,9 +67,9 @@ def test_the_best_cell_of_a_sphere_contains_its_optimum() -> None:
 
 def test_real_data_are_moved_and_renamed_but_the_same() -> None:
     sky, dna = drawn(CASES["HI4PI"]), drawn(CASES["TFBind8"])
-    assert math.isclose(sky.averages.mean(), data.sky().mean())
-    assert data.sky().max() > sky.averages.max() > 0.7 * data.sky().max()
-    assert math.isclose(dna.averages.max(), data.tfbind8().e_score.reshape(-1, 16).mean(axis=1).max())
+    assert math.isclose(sky.averages.mean(), datasets.sky().mean())
+    assert datasets.sky().max() > sky.averages.max() > 0.7 * datasets.sky().max()
+    assert math.isclose(dna.averages.max(), datasets.tfbind8().e_score.reshape(-1, 16).mean(axis=1).max())
 
 
 @pytest.mark.torture

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from reproduction.authors import AuthorsRun, Task, gpoo, gpoo_beta, gptree, gptree_constants, stooo
 from zonal.errors import InvalidInput
-from zonal.paper.authors import AuthorsRun, Task, gpoo, gpoo_beta, gptree, gptree_constants, stooo
-from zonal.problems import reward_function
+from zonal.simulation import reward_function
 
 Node = tuple[int, int]
 Name = Literal["f1", "f2", "f3"]

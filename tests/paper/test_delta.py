@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zonal.paper import delta
-from zonal.paper.sweeps import Plan
+from reproduction import delta
+from reproduction.sweeps import Plan
 
 
 def test_a_fold_is_judged_by_the_choice_made_without_it() -> None:

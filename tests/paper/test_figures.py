@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import oracle
-from zonal.paper import benefit, figure1, figure2, figure3, heatmap, sweeps
-from zonal.paper.searches import NOISE
-from zonal.paper.searches import run as run_search
-from zonal.paper.sweeps import Answer, Plan, Preset, Report
-from zonal.plots import column_width
+from reproduction import benefit, figure1, figure2, figure3, heatmap, sweeps
+from reproduction.searches import NOISE
+from reproduction.searches import run as run_search
+from reproduction.sweeps import Answer, Plan, Preset, Report
+from zonal.plotting import column_width
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "figure1": figure1,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zonal.paper import authors, gradients
-from zonal.paper.sweeps import Plan
+from reproduction import authors, gradients
+from reproduction.sweeps import Plan
 
 
 def test_a_report_has_every_case_and_what_each_way_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

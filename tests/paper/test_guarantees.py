@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from effort import tries
-from zonal.paper import guarantees as g
-from zonal.paper import theory
-from zonal.paper.guarantees import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
-from zonal.paper.sweeps import Answer, Plan
-from zonal.problems.functions import Field
+from reproduction import guarantees as g
+from reproduction import theory
+from reproduction.guarantees import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
+from reproduction.sweeps import Answer, Plan
+from zonal.simulation.functions import Field
 
 CASES = list(theory.CASES)
 AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]

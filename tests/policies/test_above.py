@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import zonal as zn
 from kinds import KINDS, kernels
-from zonal.policies.above import log_cleared, log_rough
+from zonal.policies.level_set import log_cleared, log_rough
 
 pytestmark = pytest.mark.one_in(2)
 

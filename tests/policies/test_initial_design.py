@@ -11,7 +11,7 @@ import pytest
 import zonal as zn
 from zonal.policies import Draw, Rows, Rules, Setting, Views, best
 from zonal.policies.baselines import Leaves
-from zonal.rounds.recheck import first_difference
+from zonal.storage.verify import first_difference
 from zonal.tree import Tree
 
 PLANE = zn.Box([(0, 1), (0, 1)], smallest=1 / 16)

@@ -13,8 +13,8 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from zonal.policies.knowledge import KnowledgeRules
-from zonal.policies.rules import Draw, Setting, Views
+from zonal.policies.base import Draw, Setting, Views
+from zonal.policies.knowledge_gradient import KnowledgeRules
 from zonal.tree import Tree
 
 pytestmark = pytest.mark.one_in(2)
@@ -252,7 +252,7 @@ def test_what_is_allowed_runs_out_clearly() -> None:
 
 
 def test_where_coarse_regions_are_measured_better_they_are_measured() -> None:
-    f = zn.problems.draw(zn.RBF(1.0, 0.2), 0, 1, 3)
+    f = zn.simulation.draw(zn.RBF(1.0, 0.2), 0, 1, 3)
     budget, rng = 40, np.random.default_rng(0)
     sizes = {}
     noises: dict[str, Any] = {"the same": 0.5, "by size": zn.PerWeight(0.05)}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.policies.rules import Policy
+from zonal.policies.base import Policy
 
 DELTA = zn.GeometricDelta(2, 0.5)
 POLICIES: dict[str, Callable[[], Policy]] = {

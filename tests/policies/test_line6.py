@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.errors import InvalidInput
-from zonal.problems import true_optimum
-from zonal.theory import beta_t, log_node_count
+from zonal.policies.beta import beta_t, log_node_count
+from zonal.simulation import true_optimum
 
 KERNEL, NOISE, L, H_MAX, ROUNDS = zn.RBF(1.0, 0.1), 0.01, 1.3, 5, 12
 SPACE = zn.Box([(0, 1)])

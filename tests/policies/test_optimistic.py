@@ -10,10 +10,10 @@ import pytest
 
 import zonal as zn
 from nodes import children, shown, told
-from zonal.averages.kernels import Kernel
-from zonal.policies.optimistic import OptimisticRules
-from zonal.policies.rules import Setting, View, best
-from zonal.theory import Variation
+from zonal.kernels.base import Kernel
+from zonal.policies.base import Setting, View, best
+from zonal.policies.deltas import Variation
+from zonal.policies.gpoo import OptimisticRules
 from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
 
 TIE = 1e-9

@@ -9,7 +9,7 @@ import pytest
 
 import oracle
 import zonal as zn
-from zonal.problems import RewardFunction
+from zonal.simulation import RewardFunction
 
 BOUNDS = np.array([[0.0, 1.0]])
 Node = tuple[int, int]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.rounds.prices import MOST_TOUR_LOOKS
+from zonal.engine.costs import MOST_TOUR_LOOKS
 
 LINE = zn.Box([(0, 1)], smallest=1 / 64)
 HILLS = zn.simulate(lambda x: np.cos(25 * x[:, 0]), zn.Mean(), noise=1.0, rng=2)

@@ -11,7 +11,7 @@ import kinds
 import zonal as zn
 from kinds import KINDS, Kind
 from test_bad_input import refused, unchanged
-from zonal.problems import from_table
+from zonal.simulation import from_table
 
 # Whose arguments are wrong on purpose.
 Hierarchy: Any = zn.Hierarchy

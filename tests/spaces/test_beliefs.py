@@ -11,8 +11,8 @@ import oracle_regions
 import zonal as zn
 from effort import tries
 from kinds import KINDS, Kind, Pair
-from zonal.averages.feedback import Feedback
-from zonal.theory import beta_t, log_nodes
+from zonal.kernels.feedback import Feedback
+from zonal.policies.beta import beta_t, log_nodes
 
 pytestmark = pytest.mark.one_in(2)
 

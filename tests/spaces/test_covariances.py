@@ -12,10 +12,10 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
 from numbered import in_frame
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Kernel
-from zonal.averages.subset_covariance import EXACT
-from zonal.beliefs.frames import frame_of
+from zonal.gp.kernel_families import frame_of
+from zonal.kernels.base import Kernel
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.finite_covariance import EXACT
 
 Array = NDArray[np.float64]
 Case = tuple[Kind, Pair, Feedback]

@@ -10,8 +10,8 @@ import pytest
 
 import zonal as zn
 from effort import tries
-from zonal.campaigns.rehearsal import one_level
-from zonal.problems import Landscape, from_table
+from zonal.simulation import Landscape, from_table
+from zonal.simulation.rehearsal import one_level
 from zonal.spaces import Interval
 
 SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)

@@ -124,11 +124,11 @@ def test_an_average_is_over_the_numbers_of_a_run(kernel: Any, feedback: Any) -> 
 def test_the_mean_of_a_function_over_numbers_is_exact() -> None:
     measure = zn.simulate(lambda x: x[:, 0] ** 2, zn.Mean())
     assert measure.average(LAYERS.region({"layers": (2, 4)})) == pytest.approx((4 + 9 + 16) / 3, rel=1e-15)
-    table = zn.problems.from_table(LAYERS, np.arange(1.0, 13))
+    table = zn.simulation.from_table(LAYERS, np.arange(1.0, 13))
     assert table.average({"layers": (2, 4)}) == pytest.approx(3.0)
     assert table.best().region["layers"] == (12, 12)
     with pytest.raises(zn.InvalidInput, match=r"values must have shape \(12\)"):
-        zn.problems.from_table(LAYERS, np.arange(7.0))
+        zn.simulation.from_table(LAYERS, np.arange(7.0))
 
 
 def test_the_best_number_is_found_kept_and_drawn(tmp_path: Path) -> None:

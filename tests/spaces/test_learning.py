@@ -12,14 +12,14 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
 from numbered import in_frame
-from zonal.averages.custom import Custom
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Mixed, Sum
-from zonal.beliefs.frames import families_of, frame_of, kernel_from
-from zonal.beliefs.lattice import weigh
-from zonal.beliefs.ledger import Ledger
-from zonal.beliefs.model import Unknowns
-from zonal.problems import from_table
+from zonal.gp.hyperparameters import weigh
+from zonal.gp.kernel_families import families_of, frame_of, kernel_from
+from zonal.gp.model import Unknowns
+from zonal.gp.stats import Ledger
+from zonal.kernels.base import Mixed, Sum
+from zonal.kernels.callable import Custom
+from zonal.kernels.feedback import Feedback
+from zonal.simulation import from_table
 
 
 def families(kind: Kind) -> list[Any]:

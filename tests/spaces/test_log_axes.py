@@ -78,7 +78,9 @@ def test_mixed_spaces_and_rehearsals_take_logarithmic_axes() -> None:
     assert region.as_dict() == {"c": [pytest.approx(0.01), pytest.approx(0.1)], "t": [0.0, 1.0], "dye": "red"}
     assert region.widths[0] == pytest.approx(1.0)
     assert MIXED.region({"dye": "red"})["c"] == (3e-3, 3.0)
-    landscape = zn.problems.from_table(DOSE, [1.0, 2.0, 8.0, 3.0])  # equal parts of a logarithmic axis are decades
+    landscape = zn.simulation.from_table(
+        DOSE, [1.0, 2.0, 8.0, 3.0]
+    )  # equal parts of a logarithmic axis are decades
     assert landscape.average([(1e-4, 1e-3)]) == pytest.approx(8.0)
     expected = zn.power(zn.Box([(1.0, 100.0)], scale="log"), 4, noise=0.1, runs=2, jobs=1)
     assert np.isfinite(expected.mean).all()

@@ -8,8 +8,8 @@ import pytest
 
 import zonal as zn
 from numbered import in_frame
-from zonal.averages.kernels import Straight
-from zonal.beliefs.frames import frame_of
+from zonal.gp.kernel_families import frame_of
+from zonal.kernels.base import Straight
 
 pytestmark = pytest.mark.filterwarnings("ignore:there are 4:UserWarning")  # that this is seldom any use
 

@@ -20,12 +20,12 @@ import zonal as zn
 from effort import examples
 from fingerprint import fingerprint
 from numbered import in_frame
-from zonal.averages.feedback import Feedback, footprints_of
-from zonal.averages.kernels import Kernel, ProductKernel
-from zonal.averages.measures import STD
-from zonal.averages.profiles import Profile
-from zonal.averages.wrapped import Wrapped
-from zonal.beliefs.frames import frame_of
+from zonal.gp.kernel_families import frame_of
+from zonal.kernels.base import Kernel, ProductKernel
+from zonal.kernels.feedback import Feedback, footprints_of
+from zonal.kernels.measures import STD
+from zonal.kernels.periodic import Wrapped
+from zonal.kernels.stationary import Profile
 from zonal.spaces import Interval, Ring, with_feedback
 
 pytestmark = pytest.mark.one_in(2)
@@ -441,7 +441,7 @@ def test_give_ups_are_taken_back_by_a_region_across_the_cut() -> None:
 
 
 def test_tables_and_instruments_look_across_the_cut() -> None:
-    landscape = zn.problems.from_table(CLOCK, np.arange(16.0))
+    landscape = zn.simulation.from_table(CLOCK, np.arange(16.0))
     assert landscape.average({"hour": (22.5, 1.5)}) == pytest.approx(7.5)
     assert landscape.average({"hour": (-1.5, 24.0 - 1.5)}) == pytest.approx(7.5)
     seen = zn.simulate(lambda x: x[:, 0], zn.Average(2)).average(CLOCK.region({"hour": (22, 26)}))
@@ -470,7 +470,7 @@ def test_distances_go_the_short_way_round() -> None:
 
 
 def test_drawn_functions_close_and_power_is_known() -> None:
-    from zonal.problems.draws import model_of
+    from zonal.simulation.gp_samples import model_of
 
     space = zn.Box([(0, 1)], periodic="x", smallest=1 / 64)
     model, rng = model_of(space, zn.RBF(1.0, 0.1), None, "maximize"), np.random.default_rng(0)
@@ -486,8 +486,8 @@ def test_drawn_functions_close_and_power_is_known() -> None:
 
 
 def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
-    from zonal.recipe import space, where
-    from zonal.tables.wording import Recipe
+    from zonal.io.recipe_text import Recipe
+    from zonal.study.recipe import space, where
 
     ring = zn.Box({"l": (-180, 180), "b": (0, 1)}, units={"l": "deg"}, periodic=["l"])
     assert space(where(["l=-180..180:deg:periodic", "b=0..1"])) == ring

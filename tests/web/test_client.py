@@ -23,7 +23,7 @@ from processes import running
 from shell import ENVIRONMENT
 from test_quantities import LikeAstropy, LikePint
 from web.served import Server, line, serving
-from zonal.rounds.events import Allowed
+from zonal.engine.events import Allowed
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -211,7 +211,7 @@ def test_the_library_alone_loads_nothing_of_the_service() -> None:
     blocked = (
         "import sys, zonal; assert not [m for m in sys.modules if m.startswith(('zonal.web', 'starlette'))]\n"
         "sys.modules['starlette'] = sys.modules['uvicorn'] = None; zonal.connect\n"
-        "from zonal.cli import main; main(['serve', '.'])"
+        "from zonal.cli.main import main; main(['serve', '.'])"
     )
     said = subprocess.run([sys.executable, "-c", blocked], env=ENVIRONMENT, capture_output=True, text=True)
     assert said.returncode == 1

@@ -22,7 +22,7 @@ import zonal as zn
 from processes import wait_for
 from web.served import Server, line, serving
 from zonal import web
-from zonal.web.service import MOST_STREAMS
+from zonal.web.server import MOST_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
 AT = "/api/studies/line"

@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 import zonal as zn
 from web.browsing import Tab, chromium
 from web.served import JSON, Server, line, serving
-from zonal.study import Study
+from zonal.study.study import Study
 
 WHOLE = "ZONAL_LOAD" in os.environ  # as long as is promised, held to what is promised
 KILLS = int(os.environ.get("ZONAL_KILLS", "5"))

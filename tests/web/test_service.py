@@ -21,11 +21,11 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 import zonal as zn
 from processes import wait_for
 from web.served import Server, line, serving
-from zonal.study import Study
-from zonal.web import words
-from zonal.web.folder import Folder
-from zonal.web.service import Service
-from zonal.web.words import Unknown
+from zonal.study.study import Study
+from zonal.web import routes
+from zonal.web.routes import Unknown
+from zonal.web.server import Service
+from zonal.web.study_folder import Folder
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
 AT = "/api/studies/line"
@@ -210,12 +210,12 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
     ],
 )
 def test_refusals_are_problems_with_the_librarys_words(
-    server: Server, study: zn.Study, path: str, body: Any, status: int, words: str, field: str | None
+    server: Server, study: zn.Study, path: str, body: Any, status: int, routes: str, field: str | None
 ) -> None:
     said = server.post(AT + path, body)
     assert said.status == status, said.content
     assert said.headers["content-type"] == "application/problem+json"
-    assert words in said.json["detail"]
+    assert routes in said.json["detail"]
     assert said.json.get("field") == field
 
 
@@ -331,8 +331,8 @@ def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Stud
 def test_every_route_is_described_and_every_description_is_a_route(server: Server) -> None:
     described = server.get("/api/openapi.json").json["paths"]
     both = {(method.upper(), path) for path, own in described.items() for method in own}
-    assert both == {(own.method, own.path) for own in words.EVERY}
-    for route in words.EVERY:
+    assert both == {(own.method, own.path) for own in routes.EVERY}
+    for route in routes.EVERY:
         operation = described[route.path][route.method.lower()]
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         query = {own["name"] for own in operation["parameters"] if own["in"] == "query"}
@@ -349,7 +349,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
-    assert public - {route.word for route in words.ROUTES} == elsewhere
+    assert public - {route.word for route in routes.ROUTES} == elsewhere
 
 
 def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:

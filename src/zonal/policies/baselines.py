@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zonal.arrays import Floats
-from zonal.blas import one_thread
+from zonal._blas import one_thread
+from zonal._types import Floats
 from zonal.errors import InvalidInput, need, probability
-from zonal.policies.rules import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, scattered
-from zonal.theory import log_pi_t
+from zonal.policies.base import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, scattered
+from zonal.policies.beta import log_pi_t
 from zonal.tree import Tree
 
 MOST_LEAVES = 4096

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal._types import Floats
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 FAR = 1e3  # from here on 1 - z R(z) is 1 / z^2 to rounding; before, cancellation costs at most 1e-10

@@ -12,16 +12,16 @@ from typing import Any
 from zonal.errors import attribute
 from zonal.spaces.axes import Interval
 from zonal.spaces.axis_space import AxisSpace
+from zonal.spaces.base import Node, Overlapping, Region, Space, with_feedback
+from zonal.spaces.box import Box, Product, has_symbols
+from zonal.spaces.categorical import Axis, Category
+from zonal.spaces.finite import Level, MemberSpace
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import Level, MemberSpace
+from zonal.spaces.numeric_axes import Integers, Logarithmic, Ring
 from zonal.spaces.points import Points
-from zonal.spaces.product import Box, Product, has_symbols
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Node, Overlapping, Region, Space, with_feedback
-from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.sequences import Sequences
-from zonal.spaces.symbols import Axis, Category
 
 
 def as_space(given: Any) -> Any:

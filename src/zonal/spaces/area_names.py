@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonal.errors import InvalidInput, need, refuse
-from zonal.tables.habits import guess
+from zonal.io.hints import guess
 
 Path = tuple[str, ...]
 

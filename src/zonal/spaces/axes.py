@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zonal.arrays import Floats
-from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Factor
-from zonal.averages.layout import Intervals
-from zonal.averages.measures import Measure
+from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
-from zonal.spaces.region import RESTORE, ROUNDING
+from zonal.kernels.base import Factor
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.layout import Intervals
+from zonal.kernels.measures import Measure
+from zonal.spaces.base import RESTORE, ROUNDING
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.

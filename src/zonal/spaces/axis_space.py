@@ -14,16 +14,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from zonal.arrays import Floats, Ints
-from zonal.averages.feedback import Feedback, Footprints
-from zonal.averages.layout import ProductLayout
+from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, need, whole_number
+from zonal.io.result_table import Cell, Span, labelled
+from zonal.kernels.feedback import Feedback, Footprints
+from zonal.kernels.layout import ProductLayout
 from zonal.spaces.axes import Interval
+from zonal.spaces.base import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
+from zonal.spaces.categorical import Axis
 from zonal.spaces.grids import arranged
 from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of, parts_of_text
-from zonal.spaces.region import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
-from zonal.spaces.symbols import Axis
-from zonal.tables.listings import Cell, Span, labelled
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zonal.errors import InvalidInput
-from zonal.tables.dataframes import as_frame
-from zonal.tables.listings import Listing, labelled
+from zonal.io.dataframes import as_frame
+from zonal.io.result_table import Listing, labelled
 
 
 def regions_in(space: Any, frame: Any) -> list[Any] | None:

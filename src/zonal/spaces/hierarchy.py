@@ -17,22 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.arrays import Floats
-from zonal.averages.feedback import Feedback
+from zonal._types import Floats
 from zonal.errors import InvalidInput, is_listed, listed, mapped, named, need, refuse, text
-from zonal.spaces.area_names import (
-    ANYTHING,
-    JOINT,
-    MEMBERS,
-    WHOLE,
-    named_paths,
-    path_of_levels,
-    path_of_name,
-)
-from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
-from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import MemberSpace, nested_levels
-from zonal.tables.dataframes import (
+from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
     Labels,
@@ -43,8 +30,21 @@ from zonal.tables.dataframes import (
     useful,
     without_shapes,
 )
-from zonal.tables.habits import guess, hinting
-from zonal.tables.listings import Cell
+from zonal.io.hints import guess, hinting
+from zonal.io.result_table import Cell
+from zonal.kernels.feedback import Feedback
+from zonal.spaces.area_names import (
+    ANYTHING,
+    JOINT,
+    MEMBERS,
+    WHOLE,
+    named_paths,
+    path_of_levels,
+    path_of_name,
+)
+from zonal.spaces.finite import MemberSpace, nested_levels
+from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
+from zonal.spaces.member_region import MemberRegion
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None

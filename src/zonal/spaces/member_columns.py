@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal._types import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, is_listed, listed, mapped, need, positive_number, refuse
-from zonal.spaces.region import ROUNDING, as_array, unnamed
-from zonal.tables.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
+from zonal.io.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
+from zonal.spaces.base import ROUNDING, as_array, unnamed
 
 
 def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels | None]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zonal.arrays import Floats, Ints
-from zonal.averages.feedback import spread_evenly
+from zonal._types import Floats, Ints
 from zonal.errors import need
-from zonal.spaces.region import Region
+from zonal.kernels.feedback import spread_evenly
+from zonal.spaces.base import Region
 
 
 @dataclass(frozen=True, repr=False)

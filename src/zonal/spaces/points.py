@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.arrays import Floats, Ints
-from zonal.averages.feedback import Feedback
+from zonal._types import Floats, Ints
 from zonal.errors import is_listed, need, refuse, text, whole_number
+from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
+from zonal.io.hints import hinting
+from zonal.io.result_table import Cell, Span
+from zonal.kernels.feedback import Feedback
+from zonal.spaces.base import ROUNDING, Node
+from zonal.spaces.finite import Level, MemberSpace, sums
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import Level, MemberSpace, sums
-from zonal.spaces.region import ROUNDING, Node
-from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
-from zonal.tables.habits import hinting
-from zonal.tables.listings import Cell, Span
 
 
 @hinting()

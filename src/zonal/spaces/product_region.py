@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal._types import Floats
 from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
 from zonal.spaces.axes import Part, alike
-from zonal.spaces.region import Region, as_array
-from zonal.spaces.symbols import Axis, Category
+from zonal.spaces.base import Region, as_array
+from zonal.spaces.categorical import Axis, Category
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered

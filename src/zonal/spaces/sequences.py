@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, finite_number, listed, need, plain_array, refuse, whole_number
+from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
+from zonal.io.hints import hinting
+from zonal.io.result_table import Cell
+from zonal.kernels.feedback import Feedback
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
+from zonal.spaces.base import RESTORE, Space, as_array
+from zonal.spaces.categorical import Category
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import RESTORE, Space, as_array
-from zonal.spaces.symbols import Category
-from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
-from zonal.tables.habits import hinting
-from zonal.tables.listings import Cell
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences

@@ -20,20 +20,20 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from zonal import errors
+from zonal.engine import checks
+from zonal.engine.events import Asked, Event
+from zonal.engine.results import Observation, Trial
+from zonal.engine.settings import RegionsLike, Settings, checked_feedback
+from zonal.engine.state import State
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, need
-from zonal.limits import regions_of
-from zonal.rounds import checks
-from zonal.rounds.codec import settings_from_json
-from zonal.rounds.events import Asked, Event
-from zonal.rounds.settings import RegionsLike, Settings, checked_feedback
-from zonal.rounds.state import State
-from zonal.rounds.trials import Observation, Trial
-from zonal.rounds.values import encode
-from zonal.rounds.whose import me, person
-from zonal.study import Study
-from zonal.tables.habits import hinting
-from zonal.web.record import described
-from zonal.web.words import ROUTES, STATUSES, Route, Unknown
+from zonal.io.hints import hinting
+from zonal.storage.codec import settings_from_json
+from zonal.storage.encoding import encode
+from zonal.study.limits import regions_of
+from zonal.study.study import Study
+from zonal.study.worker_id import me, person
+from zonal.web.overview import described
+from zonal.web.routes import ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while

@@ -2,7 +2,7 @@
 const MINUS = "\u2212", NARROW = "\u202f", PM = "\u00a0±\u00a0";
 const sign = (text) => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
 
-/** Two digits of the doubt, as `zonal.commands.texts.number`; five digits without one. */
+/** Two digits of the doubt, as `zonal.cli.texts.number`; five digits without one. */
 export function number(value, doubt = 0) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!(doubt > 0)) return sign(String(Number(value.toPrecision(5))));

@@ -1,1 +1,0 @@
-"""Campaigns simulated before the first real measurement: rehearsals and power analyses."""

@@ -1,0 +1,16 @@
+"""The commands of a campaign, from the first recipe to the last measurement: a thin layer over `Study`."""
+
+import click
+
+from zonal.cli.create import extend, new, refit
+from zonal.cli.inspect import above, below, plot, predict, recommend, show
+from zonal.cli.run import run
+from zonal.cli.simulate import power, rehearse
+from zonal.cli.transfer import export, import_, verify
+from zonal.cli.trials import allow, ask, correct, forbid, give_up, observe, retract, tell
+
+CAMPAIGN: tuple[click.Command, ...] = (
+    new, ask, tell, observe, give_up, forbid, allow, correct, retract, recommend, show, predict, above, below,
+    plot, extend, refit, export, import_, verify, run,
+)  # fmt: skip
+BEFOREHAND: tuple[click.Command, ...] = (rehearse, power)

@@ -1,0 +1,270 @@
+"""Reading a study: recommend, show, predict, above, below, plot. Nothing here changes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import numpy as np
+
+from zonal.cli import options
+from zonal.cli.transfer import edits
+from zonal.cli.trials import NUMBERS, echo_trials, standing
+from zonal.engine.confidence import Outlook
+from zonal.engine.results import Recommendation
+from zonal.errors import Exhausted, InvalidInput, StudyFileError
+from zonal.io.files import write_picture
+from zonal.io.result_table import Cell, Chance, Listing, counted, labelled
+from zonal.io.tables import read_table
+from zonal.plotting import Kind, column_width
+from zonal.study import sheets
+from zonal.study.queries import Side
+from zonal.study.study import Study
+from zonal.study.summary import LUCK, UNMEASURED, LikelyRegions, beyond, is_empty
+
+SHOWN_NODES = 60
+
+
+@options.study_command()
+@options.number_option("-k", default=1, help="Number of disjoint regions.")
+@options.json_option
+def recommend(study: Study, k: int, as_json: bool) -> None:
+    """Which region to recommend now, and how certain that is."""
+    found = study.recommend(k)
+    if as_json:
+        options.echo_json(found)
+    else:
+        options.echo_table(_best(study, found, ""))
+    if caution := _caution(study):
+        options.say(caution)
+
+
+@options.study_command()
+@options.number_option("-k", default=5, help="Number of best regions to list.")
+@click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
+@options.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
+@options.json_option
+def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
+    """The state of a study: budget, best regions, trials under way, value of more measurements, and its tree."""
+    if study.read_only:
+        options.say(f"Read only: {options.spoken(study.read_only)}")
+    known = _known(study, k, ahead, whole)
+    if as_json:
+        options.echo_json(known)
+        return
+    what = labelled(study.value_name, study.value_unit)
+    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
+    measured = not is_empty(study)
+    if known["best"] and measured:
+        _echo_best(study, known)
+    elif known["best"]:
+        click.echo(f"\n{UNMEASURED}")
+    if study.pending:
+        click.echo("\nunder way")
+        echo_trials(study, study.pending)
+    if known["forbidden"]:
+        click.echo(f"\nforbidden since the study began: {'; '.join(known['forbidden'])}")
+    if known["tree"] and (whole or measured):
+        _echo_tree(study, known["tree"], whole)
+
+
+def _echo_best(study: Study, known: Mapping[str, Any]) -> None:
+    options.echo_table(_best(study, known["best"], "\nbest regions"))
+    if not known["stands_out"]:
+        click.echo(f"\n{LUCK}")
+    if known["misclassified"] is not None:
+        click.echo(f"\n{beyond(study)}")
+    if (outlook := known["outlook"]) is not None:
+        click.echo(
+            f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
+            f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
+        )
+
+
+def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
+    title, most = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
+    listed = nodes[:most]
+    names = ["  " * own["node"][0] + own["region"] for own in listed]
+    looks = {"looks": [own["looks"] or None for own in listed]}
+    options.echo_table(_averages(study, f"\n{title}", names, [(own["mean"], own["std"]) for own in listed], looks))
+    if len(listed) < len(nodes):
+        click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
+
+
+def _caution(study: Study) -> str:
+    """Return a caution if the best region means little yet; else ""."""
+    return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
+
+
+def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
+    """Return the state of a study for programs; of its regions, as far as they are known."""
+    names = ("budget", "told", "remaining", "direction", "edited", "pending")
+    known: dict[str, Any] = {name: getattr(study, name) for name in names}
+    known["forbidden"] = [region.name for region in study.forbidden]
+    known |= {
+        "best": [],
+        "outlook": None,
+        "tree": [],
+        "value": {"name": study.value_name, "unit": study.value_unit},
+    }
+    known |= {"stands_out": False, "misclassified": None}
+    try:
+        known["best"] = study.recommend(k)
+    except StudyFileError:  # there is no posterior without the user's own kernel
+        return known
+    known |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
+    return known | {"stands_out": not _caution(study), "misclassified": study.misclassified}
+
+
+def _outlook(study: Study, ahead: int) -> Outlook | None:
+    try:
+        outlook = study.outlook(ahead)
+    except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
+        return None
+    except StudyFileError as error:  # a function of the user's own is missing
+        options.say(f"What more measurements would bring is left out: {options.spoken(str(error))}")
+        return None
+    return outlook if math.isfinite(outlook.rise) else None
+
+
+def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
+    known = [(one.mean, one.std) for one in found]
+    sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
+    sure["best with"] = [Chance(one.probability_best) for one in found]
+    return _averages(study, title, [one.region.name for one in found], known, sure)
+
+
+def _averages(
+    study: Study,
+    title: str,
+    names: Sequence[str],
+    known: Iterable[tuple[float, float]],
+    more: Mapping[str, Sequence[float | None]],
+) -> Listing:
+    """Return a table of regions with their means and stds, and more columns."""
+    mean, std = zip(*known, strict=True)
+    about = labelled("mean", study.value_unit)
+    columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
+    return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
+
+
+def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
+    """Return the measured nodes and their ancestors, or the whole tree; parents before children."""
+    tree = study.tree
+    shown = np.full(len(tree), whole) | (tree.count > 0)
+    for row in range(len(tree) - 1, 0, -1):  # children come after their parents
+        shown[tree.parent[row]] |= shown[row]
+    ways: dict[int, tuple[int, ...]] = {-1: ()}
+    for row, (parent, index) in enumerate(zip(tree.parent.tolist(), tree.index.tolist(), strict=True)):
+        ways[row] = (*ways[parent], index)
+    found = []
+    for row in sorted(np.flatnonzero(shown).tolist(), key=ways.__getitem__):
+        node = int(tree.depth[row]), int(tree.index[row])
+        known = {"looks": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
+        found.append({"node": list(node), "region": study.space.cell(node).name, **known})
+    return found
+
+
+@options.study_command()
+@click.argument("where", nargs=-1, metavar="[REGION]...")
+@click.option("--csv", "sheet", type=options.FILE, help="A sheet of regions.")
+@click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
+@click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
+@click.option("-o", "--out", type=options.FILE, help="Write the table to a CSV file, numbers with all digits.")
+@options.decimal_option
+@options.json_option
+def predict(
+    study: Study,
+    where: tuple[str, ...],
+    sheet: Path | None,
+    out: Path | None,
+    decimal: str | None,
+    as_json: bool,
+    **limits: float | None,
+) -> None:
+    """Predict the averages of any REGIONs; see `zonal observe` for how to write one.
+
+    Without any, of all regions of the smallest size.
+    """
+    if where and sheet is not None:
+        raise click.UsageError("Pass REGIONs, or --csv FILE, not both.")
+    space = study.space
+    asked = [space.region(sheets.place_of(space, text)) for text in where]
+    if sheet is not None:
+        asked = sheets.places(read_table(sheet, decimal), space)
+    elif not where:
+        asked = list(study.predict().regions)
+    given = {side: limit for side, limit in limits.items() if limit is not None}
+    chances = {side: study.probability(asked, **{side: limit}) for side, limit in given.items()}
+    found = study.predict(asked)
+    if as_json:
+        columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
+        options.echo_json(list(Listing("", columns)))
+        return
+    more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
+    if out is not None:
+        listing = found.table()
+        Listing("", {**listing.columns, **more}).to_csv(out)
+        click.echo(f"{counted(len(asked), 'region')}: {out.resolve()}")
+        return
+    options.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
+
+
+def _beyond(side: Side) -> click.Command:
+    """Return the command that lists regions on one side of a threshold."""
+
+    @options.study_command(side, context_settings=NUMBERS)
+    @click.argument("threshold", type=float, required=False)
+    @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
+    @click.option("--sigma", type=float, help="Instead: least distance from THRESHOLD, in standard deviations.")
+    @click.option("--patches", "joined", is_flag=True, help="Join regions that touch.")
+    @click.option("--within", type=float, help="For --patches of points or areas: largest distance of neighbours.")
+    @options.json_option
+    def command(
+        study: Study,
+        threshold: float | None,
+        probability: float | None,
+        sigma: float | None,
+        joined: bool,
+        within: float | None,
+        as_json: bool,
+    ) -> None:
+        if within is not None and not joined:
+            raise click.UsageError("--within is for --patches.")
+        likely: LikelyRegions = getattr(study, side)(threshold, probability, sigma=sigma)
+        found = likely.patches(within) if joined else likely
+        if as_json:
+            options.echo_json(found)
+        else:
+            options.echo_table(found)
+
+    told = f"List regions whose average is probably {side} a THRESHOLD, the most probable first."
+    without = "With a policy that searches for a set, THRESHOLD may be left out: then those classified as in it."
+    command.help = f"{told}\n\n{without}\n\nIf there is none, the most probable region is named."
+    return command
+
+
+above, below = _beyond("above"), _beyond("below")
+
+
+@options.study_command()
+@options.picture_option("zonal-study.png")
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(Kind)),
+    help="history: the measurements in order; tree or regions, which are the same: the tree as shelves; model: "
+    "the learned model; map: over two coordinates; cells: along one axis  [default: what suits the space]",
+)
+@options.shapes_option
+def plot(study: Study, out: Path, kind: Kind | None, shapes: list[Any] | None) -> None:
+    """Plot what is known, what was measured and what was found."""
+    if shapes is not None and kind not in (None, "map"):
+        raise click.UsageError("--shapes are for a map.")
+    with column_width():
+        drawn = study.plot(kind) if shapes is None else study.plot("map", shapes=shapes)
+        figure: Any = drawn.figure
+        write_picture(figure, out, dpi=150)
+    click.echo(f"picture of {counted(study.told, 'measurement')}: {out.resolve()}")

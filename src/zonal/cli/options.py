@@ -1,0 +1,342 @@
+"""What all commands share: the study's file, options, `--json`, `--debug`, exit codes, and one-line warnings."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from zonal import _interrupts
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, StudyFileError, ZonalError
+from zonal.io.files import check_writable, content_of, file_path, text_of
+from zonal.io.result_table import Listing
+from zonal.io.spreadsheet import SEPARATORS
+from zonal.study.study import Study
+from zonal.study.summary import for_programs
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+# 1: refused; 2 (click's own): wrong usage.
+REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, _interrupts.INTERRUPTED
+OF_ERRORS = {BudgetSpent: NOTHING_LEFT, Exhausted: NOTHING_LEFT, StudyFileError: BAD_FILE, ZonalError: REFUSED}
+PICTURES = (".png", ".pdf", ".svg")
+NUMBERS = "NUMBER[,NUMBER...]"
+CLOSED_PIPE = 128 + 13  # as shells report a program that was ended by SIGPIPE
+
+CODES = """
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing left to ask for, 4 the study's file cannot be used,
+5 `verify` found a difference, 6 the program of `run` keeps failing or nothing could be measured, 130 interrupted.
+"""
+
+
+class Command(click.Command):
+    """A command with `--debug`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.append(debug_option())
+
+
+def debug_option() -> click.Option:
+    """Return the option that shows tracebacks."""
+
+    def note(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.find_root().meta["zonal.debug"] = True
+
+    help_text = "Show the traceback of an error."
+    return click.Option(["--debug"], is_flag=True, expose_value=False, callback=note, help=help_text)
+
+
+class Refusal(click.ClickException):
+    """An error as one line, with its exit code."""
+
+    def __init__(self, message: str, code: int = REFUSED) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]
+
+
+@contextmanager
+def plain_errors(ctx: click.Context) -> Iterator[None]:
+    """Turn Zonal's errors, and those of the file system, into one line, unless --debug is given."""
+    try:
+        yield
+    except ZonalError as error:
+        if ctx.find_root().meta.get("zonal.debug"):
+            raise
+        code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
+        raise Refusal(spoken(str(error)), code) from error
+    except OSError as error:
+        raise _of_system(error) from error
+    except KeyboardInterrupt:
+        raise Refusal("interrupted.", INTERRUPTED) from None
+
+
+def _of_system(error: OSError) -> Exception:
+    """Return how the command ends with an error of the file system."""
+    if error.filename is None:  # the output cannot be printed, and must not be tried again at exit
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:  # the reader of the output has closed it
+        return click.exceptions.Exit(CLOSED_PIPE)
+    return Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.")
+
+
+# How to say in a shell what a message says in Python, as patterns.
+SPOKEN = {
+    r"Open it with Study\.open, or": "Use it as it is, or",
+    r"Study\.create": "`zonal new`",
+    r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
+    r"study\.table\(\)": "`zonal export`",
+    r"Use plot_regions.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
+    r"\b(?:study\.)?(ask|tell|observe|forbid|allow|correct|retract|extend|refit)\(n?\)": r"`zonal \1`",
+    r'Pass decimal="(.)"': r"Pass --decimal \1",
+    r"\bMean\(\)": "mean",
+    r"\bCenter\(\)": "center",
+    r"\bzn\.(?=[A-Z])": "",
+    r"\b(smallest|level|kernel|noise|nu|sem)=(?=[,.]? |[,.]?$)": r"\1",
+}
+
+
+def spoken(message: str) -> str:
+    """Return a message of the library, reworded for the shell."""
+    for pattern, words in SPOKEN.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show warnings as one line; hide deprecation warnings, which are not for users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)  # pyparsing's is a UserWarning too
+        warnings.showwarning = lambda message, *rest: say(f"Warning: {spoken(str(message))}")
+        yield
+
+
+def say(text: str) -> None:
+    """Print a message to standard error, besides the answer."""
+    click.echo(text, err=True)
+
+
+def echo_json(answer: Any) -> None:
+    """Print an answer as JSON."""
+    click.echo(for_programs(answer))
+
+
+def echo_table(listing: Listing) -> None:
+    """Print a table: as wide as the terminal, or in full if there is none."""
+    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
+    click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
+
+
+def shapes_of(path: Path) -> list[Any]:
+    """Return the shapes of a GeoJSON file, in order."""
+    try:
+        document = json.loads(text_of(content_of(path, "the file of shapes"), "the file of shapes", path))
+        return [SimpleNamespace(__geo_interface__=own["geometry"]) for own in document["features"]]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if isinstance(error, ZonalError):
+            raise
+        fix = "Pass GeoJSON: a FeatureCollection with a polygon for each member."
+        raise InvalidInput("shapes cannot be read", str(path), fix) from None
+
+
+class FilePath(click.Path):
+    """A path that the system can have."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, after checking it."""
+        return super().convert(file_path(value), param, ctx)
+
+
+FILE = FilePath(dir_okay=False)
+
+
+class _PicturePath(FilePath):
+    """A path at which a plot can be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; raise now, not after hours, if it cannot be written."""
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower() not in PICTURES:
+            self.fail(f"{path} does not end in .png, .pdf or .svg.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}; make it first.", param, ctx)
+        try:
+            check_writable(path)
+        except CannotWrite as error:
+            self.fail(str(error), param, ctx)
+        return path
+
+
+def picture_option(default: str) -> Decorator:
+    """Add an option for where to write a plot."""
+    told = "Where to write the picture (PNG, PDF or SVG, by its ending)."
+    kind = _PicturePath(dir_okay=False)
+    return click.option("--out", default=default, show_default=True, type=kind, help=told)
+
+
+class _OpenStudy(FilePath):
+    """A path that is opened as a study."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open the study; raise if that fails."""
+        if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
+            return value
+        return Study.open(super().convert(value, param, ctx))
+
+
+study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
+new_file_argument = click.argument("path", metavar="STUDY", type=FILE)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+separator_option = click.option(
+    "--sep",
+    "separator",
+    type=click.Choice(list(SEPARATORS)),
+    help="Between the cells of a .csv; with ; numbers get decimal commas  [default: ,]",
+)
+decimal_option = click.option(
+    "--decimal", type=click.Choice([".", ","]), help="The decimal mark of the table  [default: found out]"
+)
+
+
+def study_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """Return what makes a command of a function whose first argument is a study."""
+    return lambda function: click.command(name, cls=Command, **settings)(study_argument(function))
+
+
+def number_option(*names: str, help: str, least: int = 1, default: int | None = None) -> Decorator:
+    """Return an option that takes a whole number, shown with its default if it has one."""
+    return click.option(
+        *names, default=default, show_default=default is not None, type=click.IntRange(min=least), help=help
+    )
+
+
+def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return names from a comma-separated list."""
+    found = tuple(name.strip() for name in (value or "").split(",") if value)
+    if "" in found:
+        raise click.BadParameter(f"{value!r} has an empty name between commas.")
+    if len(set(found)) < len(found):
+        raise click.BadParameter(f"{value!r} names a column twice.")
+    return found
+
+
+def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> tuple[float, ...]:
+    """Return numbers from comma-separated lists."""
+    texts = ",".join(value) if isinstance(value, tuple) else value
+    try:
+        return tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
+    except ValueError:
+        raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
+
+
+def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """Return a positive number, several from a comma-separated list, or None."""
+    found = numbers(ctx, param, value)
+    if not all(0 < number < math.inf for number in found):
+        raise click.BadParameter(f"{value!r} must be positive and finite.")
+    return found if len(found) > 1 else next(iter(found), None)
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: own for name, own in options.items() if own not in (None, ())}
+
+
+def whole(number: float) -> float:
+    """Return a whole number as an integer, as it would be written in Python."""
+    return int(number) if number.is_integer() else number
+
+
+class Finite(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; raise if it is not finite."""
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{number} is not a finite number.", param, ctx)
+
+
+def with_options(*options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command, in the order listed."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+seed_option = click.option(
+    "--seed", "--rng", type=click.IntRange(min=0), help="Seed of all random numbers; --rng is the same."
+)
+# What may be set of a study, for `new`, `power` and `rehearse` alike.
+space_options = with_options(
+    click.option(
+        "--axis",
+        "axes",
+        multiple=True,
+        metavar="NAME=LOW..HIGH[:UNIT][:SCALE]",
+        help="An axis; may be repeated. dye=red,green is categorical. SCALE: linear, log, integer or periodic.",
+    ),
+    click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
+    decimal_option,
+    click.option("--coords", callback=names, help="Columns of coordinates or features, separated by commas."),
+    click.option("--levels", callback=names, help="Columns of nested areas, the coarsest first."),
+    click.option("--weight", help="Column of weights, such as populations  [default: 1 each]"),
+    click.option(
+        "--smallest",
+        callback=one_or_more,
+        metavar=NUMBERS,
+        help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
+    ),
+)
+study_options = with_options(
+    click.option("--minimize", is_flag=True, help="Find the lowest average."),
+    click.option("--value", help="Name of what is measured; in a table of values, their column."),
+    click.option("--unit", help="Its unit."),
+    click.option("--noise", type=Finite(), help="Standard deviation of one measurement."),
+    click.option(
+        "--noise-per-weight",
+        type=Finite(),
+        help="The same for a region of weight 1; for others it is divided by the root of their weight.",
+    ),
+    number_option("--max-looks", help="Most measurements of one region."),
+    click.option(
+        "--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated."
+    ),
+    click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
+    click.option("--times", callback=numbers, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
+    click.option("--overhead", type=float, help="Further cost of every look."),
+    click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
+    click.option("--cost-unit", help="Unit of costs."),
+    seed_option,
+)
+shapes_option = click.option(
+    "--shapes",
+    callback=lambda ctx, param, value: None if value is None else shapes_of(value),
+    type=FILE,
+    help="A GeoJSON file with the polygons of points or areas, in the order of their table.",
+)
+recipe_option = click.option("--recipe", type=FILE, help="A TOML file with all settings.")

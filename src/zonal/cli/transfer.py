@@ -1,0 +1,92 @@
+"""Moving a study: export, import, verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from zonal.cli.options import (
+    DIFFERENT,
+    FILE,
+    Command,
+    Refusal,
+    decimal_option,
+    new_file_argument,
+    say,
+    separator_option,
+    study_command,
+)
+from zonal.cli.trials import standing
+from zonal.errors import need
+from zonal.io.files import content_of, write
+from zonal.io.spreadsheet import ENDINGS, SheetFile
+from zonal.storage.verify import first_difference
+from zonal.study.export import document, exported, imported
+from zonal.study.sheet_rows import outcomes
+from zonal.study.study import Study
+
+
+@study_command()
+@click.option(
+    "--format",
+    "kind",
+    default="csv",
+    show_default=True,
+    type=click.Choice(["csv", "json", "events"]),
+    help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
+)
+@click.option("--out", type=FILE, help="Write here instead of printing; a sheet also as .xlsx or .tsv.")
+@separator_option
+@decimal_option
+def export(study: Study, kind: str, out: Path | None, separator: str | None, decimal: str | None) -> None:
+    """Write a study's trials as a sheet or as JSON, or its events as JSON lines."""
+    if kind != "csv" and (separator or decimal):
+        raise click.UsageError("--sep and --decimal are for a sheet: leave --format out.")
+    itself = study.path is not None and out is not None and out.exists() and out.samefile(study.path)
+    need(not itself, "this is the study itself", str(out), "Name another file.")
+    if kind == "csv":
+        file = SheetFile(Path("trials.csv") if out is None else out, separator, decimal, new=out is not None)
+        if out is None:
+            click.echo(file.text(outcomes(study)).encode(), nl=False)
+        else:
+            file.write(outcomes(study))
+            say(f"{out}: {standing(study)}")
+        return
+    plain = out is None or not out.name.lower().endswith(tuple(ENDINGS))
+    need(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
+    text = {"json": document, "events": exported}[kind](study)
+    if out is None:
+        click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte
+        return
+    write(out, text.encode())
+    say(f"{out}: {standing(study)}")
+
+
+@click.command("import", cls=Command)
+@new_file_argument
+@click.argument("lines", metavar="EVENTS", type=FILE)
+@click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
+def import_(path: Path, lines: Path, edited: bool) -> None:
+    """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
+    study = imported(content_of(lines, "the file"), edited)
+    study.save(path)
+    say(f"{path}: {standing(study)}{edits(study)}")
+
+
+def edits(study: Study) -> str:
+    """Return a sentence about a history that came from edited exports; "" for any other."""
+    return "".join(f" Its history came from an edited export: {why}." for why in study.edited)
+
+
+@study_command()
+def verify(study: Study) -> None:
+    """Decide everything again, and report the first difference.
+
+    A difference is not damage: another release or machine may decide differently. The study continues from what
+    was decided originally.
+    """
+    found = first_difference(study.settings, study.events)
+    if found:
+        raise Refusal(f"decided again, the result differs: {found}.{edits(study)}", DIFFERENT)
+    say(f"{len(study.events)} events decided again, all the same. {standing(study)}{edits(study)}")

@@ -1,0 +1,50 @@
+"""Trials as people name them in a shell: by number, or by a region that has only one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from zonal.errors import InvalidInput, ZonalError, need
+from zonal.io.tables import ENDINGS
+from zonal.study import sheets
+from zonal.study.study import Study
+
+MEANT = {"tell": "--csv {}", "correct": "`zonal tell STUDY --csv {} --correct`"}  # by a sheet in a number's place
+USE_NUMBER = "Pass its number, as `zonal export` lists it."
+
+
+class TrialNumber(click.types.StringParamType):
+    """The number of a trial, or, as text, the region of the only trial that can be meant: see `numbered`."""
+
+    name = "trial"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number, or a text that is none; a sheet's name is refused."""
+        if str(value).lower().endswith(ENDINGS):
+            way = MEANT.get(ctx.command.name or "" if ctx else "", "`zonal tell STUDY --csv {}`").format(value)
+            self.fail(f"{value!r} is not a trial. Did you mean {way}?", param, ctx)
+        if str(value).isdecimal():
+            return int(value) if len(str(value)) <= sheets.MOST_DIGITS else 10**sheets.MOST_DIGITS
+        return str(value)
+
+
+TRIAL = TrialNumber()
+
+
+def numbered(study: Study, trial: int | str, state: str, observation: bool = False) -> int:
+    """Return the number of a trial; of a region, that of its only trial (or observation) in a state."""
+    if isinstance(trial, int):
+        return trial
+    what, state = ("observation", "observed") if observation else ("trial", state)
+    how = {"asked": "under way", "told": "with a value"}.get(state, "that counts")
+    try:
+        region = study._region(sheets.place_of(study.space, trial))
+    except ZonalError as error:
+        raise InvalidInput(f"this is neither a number nor a region ({error})", trial, USE_NUMBER) from None
+    same = ((one, past[-1].state) for one, past in study.history() if one.region.key == region.key)
+    numbers = [one.number for one, now in same if now == state]  # only observations are "observed"
+    many = f"{len(numbers)} {what}s {how} ({', '.join(map(str, numbers))})" if numbers else f"no {what} {how}"
+    need(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
+    return numbers[0]

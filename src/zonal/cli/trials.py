@@ -1,0 +1,402 @@
+"""Commands at the bench: ask, tell, observe, give up, forbid, allow, correct, retract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from zonal.cli import options
+from zonal.cli.trial_numbers import TRIAL, numbered
+from zonal.engine.results import Observation, Trial, TrialRecord
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, refuse
+from zonal.io.result_table import Listing, counted
+from zonal.io.spreadsheet import SheetFile
+from zonal.io.tables import read_table
+from zonal.kernels.feedback import Slope
+from zonal.study import operations, sheets, summary
+from zonal.study.sheet_rows import questions
+from zonal.study.study import Study
+
+T = TypeVar("T")
+
+BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
+# A value may be negative, and must not be taken for an option.
+NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
+note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
+observation_option = click.option(
+    "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
+)
+
+
+@options.study_command()
+@options.number_option("-n", "wanted", default=1, help="Number of trials.")
+@click.option("--csv", "sheet", type=options.FILE, help="Write a new sheet with an empty column for the values.")
+@click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
+@click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
+@options.separator_option
+@options.decimal_option
+@click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
+@click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
+@options.json_option
+def ask(
+    study: Study,
+    wanted: int,
+    sheet: Path | None,
+    pending: bool,
+    key: str,
+    separator: str | None,
+    decimal: str | None,
+    within: tuple[str, ...],
+    avoid: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Which regions to measure next.
+
+    If fewer than the wanted number are left, returns those and says so. A sheet is written for Excel (.xlsx), with
+    tabs (.tsv) or as CSV, by its ending. A REGION is written as in `zonal observe`: what is asked for lies within
+    one of --within, and overlaps none of --avoid.
+    """
+    if pending and (within or avoid):
+        raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
+    now = {"within": _places(study, within), "avoid": _places(study, avoid)}
+    file = None if sheet is None else SheetFile(sheet, separator, decimal)
+    trials = list(study.pending) if pending else _ask(study, wanted, key, now)
+    if file is not None:
+        _write_questions(file, study, trials)
+        options.say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
+    if as_json:
+        options.echo_json(trials)
+    elif sheet is None:
+        echo_trials(study, trials)
+
+
+def _places(study: Study, regions: tuple[str, ...]) -> list[Any] | None:
+    """Return regions written in a shell; None if there are none."""
+    return [study.space.region(sheets.place_of(study.space, own)) for own in regions] or None
+
+
+def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial]:
+    """Return as many trials as wanted, or as many as are left."""
+    asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
+    number = min(wanted, asked_before or study._looks_left)
+    if number == 0:
+        raise _spent(study)
+    try:
+        trials = study.ask(number, key=key, by=BENCH, **now)
+    except (Exhausted, BudgetSpent):
+        trials = _one_by_one(study, number, key, now)
+    if len(trials) < wanted:
+        fewer = len(trials) == number or study.settings.priced
+        spent = "the budget leaves no more" if fewer else "no other region can be measured"
+        options.say(f"{len(trials)} of {wanted}: {spent}.")
+    return trials
+
+
+def _one_by_one(study: Study, number: int, key: str, now: dict[str, Any]) -> list[Trial]:
+    """Return the trials that are left, at least one."""
+    trials: list[Trial] = []
+    for at in range(number):
+        try:
+            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH, **now))
+        except (Exhausted, BudgetSpent) as error:
+            if not trials:
+                raise _spent(study) if isinstance(error, BudgetSpent) else error from None
+            break
+    return trials
+
+
+def _spent(study: Study) -> options.Refusal:
+    budget = summary.amount(study, study.budget)
+    under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
+    if study.settings.priced:
+        under_way = f" but for {summary.amount(study, study.remaining)}, which pay for no look"
+    what = "to it" if study.settings.priced else "measurements"
+    spent = f"the budget of {budget} is spent{under_way}. `zonal extend` adds {what}."
+    return options.Refusal(spent, options.NOTHING_LEFT)
+
+
+def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> None:
+    try:
+        file.write(questions(study, trials))
+    except CannotWrite as error:
+        problem = f"the sheet cannot be written ({error.reason}), and the trials are under way"
+        fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
+        raise InvalidInput(problem, str(file.path), fix) from None
+
+
+def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
+    """Print trials for people."""
+    if not trials:
+        click.echo("nothing is under way")
+        return
+    shown = {"trial": "number", "region": "region.name", "look": "replicate"}
+    shown |= {name: name for name in study.settings.spends}
+    options.echo_table(Listing("", {name: list(map(attrgetter(own), trials)) for name, own in shown.items()}))
+
+
+@options.study_command(context_settings=NUMBERS)
+@click.argument("trial", required=False, type=TRIAL)
+@click.argument("value", required=False)
+@click.option("--sem", help="Standard error of this one measurement.")
+@note_option
+@click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
+@click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
+@click.option(
+    "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
+)
+@click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
+@click.option("--changed", is_flag=True, help="Also take rows of trials that changed after the sheet was written.")
+@options.decimal_option
+def tell(
+    study: Study,
+    trial: int | str | None,
+    value: str | None,
+    sem: str | None,
+    note: str,
+    spent: float | None,
+    slopes: tuple[str, ...],
+    minus: str | None,
+    sheet: Path | None,
+    correct: bool,
+    changed: bool,
+    decimal: str | None,
+) -> None:
+    """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
+
+    A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or given up after the
+    sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial under way.
+    Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
+    column minus of a sheet names the other region.
+    """
+    stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
+    stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
+    one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
+    if sheet is not None:
+        return _tell_sheet(study, sheet, correct, changed, decimal)
+    assert trial is not None
+    assert value is not None
+    trial = numbered(study, trial, "asked")
+    along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
+    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
+    options.say(standing(study))
+
+
+def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
+    before = sheets.told_before(study)
+    found = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
+    now = sheets.told_before(study) if found.corrected else before
+    for number, _ in found.corrected:
+        options.say(f"{corrected(before[number][0], now[number][0])}.")
+    for number, (row, how) in found.outdated.items():
+        options.say(f"Row {row} was left out: trial {number} {how} after the sheet was written.")
+    for number, left in found.notes_left.items():
+        said = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
+        options.say(f"{said} --{left.option} keeps it.")
+    mended = f", {len(found.corrected)} corrected" if found.corrected else ""
+    known = f", {len(found.known)} known already" if found.known else ""
+    noted = f", {counted(len(found.notes), 'note')} kept" if found.notes else ""
+    old = f", {len(found.outdated)} left out (--changed takes them too)" if found.outdated else ""
+    options.say(f"{len(found.new)} told{mended}{known}{old}{_left_empty(found.empty)}{noted}. {standing(study)}")
+
+
+def _slope(text: str) -> tuple[str, tuple[float, float]]:
+    """Return axis, slope and standard error from a text."""
+    axis, _, pair = text.rpartition("=")
+    value, _, sem = pair.rpartition(":")
+    error = sheets.sem_of(sem)
+    if not axis or not value or error is None:
+        raise InvalidInput("a slope needs an axis, a value and a standard error", text, "Write x=0.3:0.1.")
+    return axis, (sheets.value_of(value), error)
+
+
+@options.study_command(context_settings=NUMBERS)
+@click.argument("region", required=False)
+@click.argument("value", required=False)
+@click.option("--sem", help="Standard error of this one measurement.")
+@click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
+@click.option("--note", default="", help="A note kept with the observation.")
+@click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
+@click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
+@options.decimal_option
+def observe(
+    study: Study,
+    region: str | None,
+    value: str | None,
+    sem: str | None,
+    slope: str | None,
+    minus: str | None,
+    note: str,
+    sheet: Path | None,
+    again: bool,
+    decimal: str | None,
+) -> None:
+    """Add earlier measurements, which cost no budget: a REGION and its VALUE, or a whole sheet.
+
+    A sheet is taken completely or not at all. A REGION is written as ATNNNNNN, "NSW > Coast", "l=0..90,
+    sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
+    value, sem, note, and if needed slope and minus.
+    """
+    stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
+    one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
+    if sheet is not None:
+        return _observe_sheet(study, sheet, again, decimal)
+    assert region is not None
+    assert value is not None
+    place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
+    off = sheets.place_of(study.space, minus)
+    seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
+    options.say(f"1 measurement taken in: observation {seen.number}.")
+
+
+def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
+    found, known = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+    taken = len(found.new) + (len(found.known) if again else 0)
+    if found.known and not again:
+        rows = ", ".join(str(answer.row) for _, answer in found.known)
+        known = f", {len(found.known)} known already (row {rows} of the sheet; --again takes them too)"
+    options.say(f"{counted(taken, 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+
+
+def _left_empty(rows: int) -> str:
+    return f", {counted(rows, 'row')} left empty" if rows else ""
+
+
+@options.study_command("give-up")
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
+@click.option("--not-tried", is_flag=True, help="It was not tried: this does not count against its region.")
+@note_option
+def give_up(study: Study, trials: tuple[int | str, ...], never: bool, not_tried: bool, note: str) -> None:
+    """Give up trials that could not be measured; the budget gets them back.
+
+    A TRIAL may be given by its region, if that has one trial under way.
+    """
+    if never and not_tried:
+        raise click.UsageError("--never and --not-tried exclude each other.")
+    under_way = {trial.number for trial in study.pending}
+    numbers = dict.fromkeys(numbered(study, trial, "asked") for trial in trials)
+    stray = [number for number in numbers if number not in under_way]
+    shown = ", ".join(map(str, sorted(under_way))) or "none"
+    refuse(stray, "nothing was given up: this trial is not under way", f"Under way: {shown}.")
+
+    def end(draft: Study) -> None:
+        for number in numbers:
+            if not_tried:
+                draft.withdraw(number, note)
+            else:
+                draft.give_up(number, not never, note)
+
+    operations.together(study, end)
+    options.say(standing(study))
+
+
+@options.study_command()
+@click.argument("region")
+@click.option("--note", default="", help="Why; kept in the history.")
+def forbid(study: Study, region: str, note: str) -> None:
+    """Forbid a REGION from now on: nothing that overlaps it is asked for or recommended.
+
+    A REGION is written as in `zonal observe`. What was measured there still counts. `zonal allow` takes it back.
+    """
+    place = study.space.region(sheets.place_of(study.space, region))
+    pending = [str(trial.number) for trial in study.forbid(place, note)]
+    there = f" Still under way there: {', '.join(pending)}; tell them or give them up." if pending else ""
+    options.say(f"{place.name} is forbidden.{there} {standing(study)}")
+
+
+@options.study_command()
+@click.argument("region")
+def allow(study: Study, region: str) -> None:
+    """Take back all give-ups within a REGION, and what `zonal forbid` forbade: it may be asked for again.
+
+    A REGION is written as in `zonal observe`; the whole space takes back everything. Regions forbidden when the
+    study began stay so.
+    """
+    study.refresh()
+    before = len(study._state.bans)
+    number = study.allow(sheets.place_of(study.space, region))
+    lifted = before - len(study._state.bans)
+    parts = (number - lifted, "give-up"), (lifted, "forbidden region")
+    said = " and ".join(counted(count, what) for count, what in parts if count)
+    options.say(f"{said} taken back. {standing(study)}")
+
+
+@options.study_command(context_settings=NUMBERS)
+@click.argument("trial", type=TRIAL)
+@click.argument("value")
+@click.option("--sem", help="Standard error of this one measurement  [default: as told]")
+@click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
+@observation_option
+def correct(study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool) -> None:
+    """Replace a value that was told by mistake by another VALUE.
+
+    TRIAL is a number, or a region that has one trial with a value.
+
+    Everything is as if the right value had been told, except that regions already split stay split. The history
+    keeps the old value, and who corrected it, when and why.
+    """
+    number = numbered(study, trial, "told", observation)
+    was = operations.recorded(study, number, observation)
+    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
+    now = operations.recorded(study, number, observation)
+    told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
+    options.say(f"{told}. {standing(study)}")
+
+
+@options.study_command()
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--note", default="", help="Why.")
+@observation_option
+def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool) -> None:
+    """Remove values that should never have been told; the budget gets their trials back.
+
+    Everything is as if they had never been told, except that regions already split stay split. The history keeps
+    the values, and who retracted them, when and why. A TRIAL may still be told.
+    """
+    numbers = dict.fromkeys(numbered(study, trial, "told", observation) for trial in trials)
+    records = [operations.recorded(study, number, observation) for number in numbers]
+
+    def remove(draft: Study) -> None:
+        for record in records:
+            draft.retract(record, note)
+
+    operations.together(study, remove)
+    options.say(f"retracted: {', '.join(map(corrected, records))}. {standing(study)}")
+
+
+def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
+    """Return the value of a trial or an observation, before and after a correction."""
+
+    def said(one: TrialRecord | Observation) -> str:
+        sem = "" if one.sem is None else f" (sem {one.sem:g})"
+        return f"{one.value:g}{sem}{f' [{one.note}]' if one.note else ''}"
+
+    what = f"{'observation' if isinstance(was, Observation) else 'trial'} {was.number}"
+    return f"{what}, {said(was)}" if now is None else f"{what} was {said(was)} and is {said(now)} now"
+
+
+def standing(study: Study) -> str:
+    """Return how much of the budget is used, and by what."""
+    return f"{summary.standing(study)}."
+
+
+def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:
+    """Raise unless a sheet is given, or a single measurement with its value and no `stray` option for sheets."""
+    if (sheet is None) == (single is None):
+        raise click.UsageError(how)
+    if sheet is None and (stray or value is None):
+        raise click.UsageError(stray or "Missing argument 'VALUE'.")
+
+
+def slowly(things: list[T], what: str) -> Iterable[T]:
+    """Iterate with a progress bar, if on a terminal."""
+    from tqdm import tqdm
+
+    return tqdm(things, desc=what, unit="", disable=None, leave=False)

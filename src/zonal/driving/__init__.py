@@ -1,1 +1,0 @@
-"""Measuring with a function: ask, measure, tell, in this process or on many machines."""

@@ -1,0 +1,1 @@
+"""One round: settings, events, state, and what calls decide."""

@@ -1,0 +1,101 @@
+"""The policy bound to the model in use: its rules, and what they answer without a decision being made."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.engine import replies
+from zonal.engine.settings import Problem
+from zonal.engine.state import State
+from zonal.engine.views import views
+from zonal.errors import InvalidInput, need
+from zonal.kernels.base import Kernel
+from zonal.policies.base import Rules, Setting
+from zonal.policies.deltas import Variation
+
+TIE = 1e-9  # of the prior standard deviation of a point
+TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation within is taken
+
+
+def rules(state: State) -> Rules:
+    """Return the policy bound to the model in use; delta and ties depend on it."""
+    problem, model = state.problem, state.known.fit.model
+    if problem.bound is None or problem.bound[0] is not model:
+        problem.bound = model, _bind(problem, state)
+    return problem.bound[1]
+
+
+def _bind(problem: Problem, state: State) -> Rules:
+    space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
+    kernel = problem.unknowns.given if model is None else model.kernel
+    lines = [axis for axis in space.axes or () if not axis.symbolic]
+    bound = problem.policy.bind(
+        Setting(
+            counts=state.counts,
+            base=space.arity,
+            budget=state.looks,
+            h_max=h_max,
+            variation=Variation(
+                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
+                smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
+                spread=partial(_spread_by_depth, problem, kernel, h_max),
+                learned=problem.learned,
+                noise_learned=problem.unknowns.noise,
+                endless=not all(axis.measure(feedback).ends for axis in lines),
+            ),
+            tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
+            learned=problem.learned,
+            opening=opening_size(state),
+            room=problem.frame.room,
+            sign=problem.sign,
+            zero=state.prior_mean,
+        )
+    )
+    need(hasattr(bound, "choose"), "the policy's bind must return its rules", bound, "Correct the policy.")
+    return bound
+
+
+def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tuple[Floats, Floats]:
+    """Return, by depth, the prior std of f about a cell's average, and log the number of smallest regions.
+
+    `SpreadDelta` uses it: how much f varies within the cells of a depth, from the prior alone.
+    """
+    if kernel is None:
+        raise InvalidInput("SpreadDelta needs a kernel", None, "Pass kernel=, or another delta.")
+    space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
+    bottom = problem.bottom(h_max)
+    for depth in range(bottom + 1):
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
+        variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
+        log_members[depth] = math.log(space.inside(depth, bottom))
+    tiny = 1e-12 * kernel.point_variance  # less is rounding
+    return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
+
+
+def opening_size(state: State) -> int:
+    """Return the number of cells of the opening sweep, without leaves above its depth."""
+    return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
+
+
+def has_scale(state: State) -> bool:
+    """Tell whether rewards can be compared with delta: not before their scale was learned."""
+    return not state.problem.learned or state.known.fit.model.measurements > 0
+
+
+def recommend(state: State) -> int:
+    """Return the row to recommend."""
+    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
+
+
+def limit(state: State) -> float | None:
+    """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
+    return rules(state).limit(state.tree, partial(views, state, False))
+
+
+def bands(state: State) -> tuple[Floats, Floats]:
+    """Return confidence and variation of every node, as used to choose the next trial."""
+    return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)

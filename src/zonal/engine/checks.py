@@ -1,0 +1,220 @@
+"""What may happen to a study: the checks of tell and of the other calls.
+
+A call checks its arguments here before anything is decided; so does `plausible.py` what an event says. This module
+knows a state and what is to happen to it, not how that is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from zonal.engine.costs import SLACK
+from zonal.engine.events import Corrected, Measured, Observed, Retracted
+from zonal.engine.trial_history import Outcome, outcomes
+from zonal.errors import (
+    LARGEST_STD,
+    LARGEST_WHOLE,
+    BudgetSpent,
+    InvalidInput,
+    TrialError,
+    finite_number,
+    mapped,
+    need,
+    positive_number,
+    standard_deviation,
+    text,
+    whole_number,
+    without_unit,
+)
+from zonal.gp.model_average import Mixture
+from zonal.kernels.feedback import Feedback, Slope
+from zonal.spaces import Region, with_feedback
+
+if TYPE_CHECKING:
+    from zonal.engine.settings import Settings
+    from zonal.engine.state import State
+
+
+def bare(settings: Settings, value: Any, name: str, by: Feedback | None = None) -> Any:
+    """Return a quantity as a number in the unit of the study's values; raise if `by` measures something else."""
+    if by is None or not by.slope:
+        return without_unit(value, settings.value_unit, name)
+    axis = settings.space.axes[settings.space.names.index(by.slope)]
+    per = f"{settings.value_unit or 'value'} per {axis.unit or f'unit of {by.slope}'}"
+    return without_unit(value, "", f"{name} of a slope along {by.slope}", f"as a number of {per}")
+
+
+def measured(
+    state: State, value: Any, sem: Any, note: Any = "", by: Feedback | None = None
+) -> tuple[float, float | None]:
+    """Check a measured value, its standard error and its note; return the first two.
+
+    `by` is the feedback that the value was measured with, if it is not the study's own.
+    """
+    fix = "Tell one finite number, its standard error as sem=, or give the trial up."
+    settings = state.problem.settings
+    number = finite_number(bare(settings, value, "a measured value", by), "a measured value", fix)
+    if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
+        raise InvalidInput("a measured value is too far from the prior mean", value, fix)
+    text(note, "a note")
+    return number, None if sem is None else standard_deviation(bare(settings, sem, "sem", by), "sem")
+
+
+def seen(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
+    """Raise if a slope, a difference or a signed measure has no standard error, or the policy cannot use it.
+
+    Both regions carry the feedback they were measured with.
+    """
+    if state.is_usual(region, minus) or state.seen_as(region, minus)[1] == 1:
+        return
+    what = region.name if minus is None else f"{region.name} minus {minus.name}"
+    fix = "Use a policy with a Gaussian belief, such as GPOO."
+    known = not state.problem.empirical
+    need(known, "a policy with empirical means cannot use slopes and differences", what, fix)
+    fix = "Pass its standard error: sem=. The study's noise is that of averages."
+    need(sem is not None, "a slope or a difference needs a standard error", what, fix)
+
+
+def slope_pairs(space: Any, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
+    """Yield the feedback, the value and the standard error of each slope of a mapping by axis."""
+    problem = "slopes must be a mapping from axis to (slope, sem)"
+    need(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
+    for name, pair in mapped(given, problem, 'Pass {"x": (0.3, 0.1)}.').items():
+        by = Slope(name)
+        by.check(space)
+        try:
+            value, sem = pair
+        except Exception:  # whatever a user's object raises
+            fix = f"Pass {{{name!r}: (slope, sem)}}; the study's noise is that of averages."
+            raise InvalidInput(f"the slope along {name} needs its standard error", pair, fix) from None
+        yield by, value, sem
+
+
+def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
+    """Check slopes of a region measured together with its average, by axis; return them as observations."""
+    found = []
+    for by, value, sem in slope_pairs(state.problem.space, given):
+        own = with_feedback(region, by)
+        value, sem = measured(state, value, sem, by=by)
+        seen(state, own, None, sem)
+        found.append(Observed(own, value, sem, 0.0, by))
+    return tuple(found)
+
+
+def consistent(
+    state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
+) -> None:
+    """Raise if a value without noise, to rounding, contradicts another of its region, if the belief is computed.
+
+    The other values are those of `state`, or of `others`, a state in which the value was retracted.
+    """
+    belief = state.worked_out
+    variance, _ = state.problem.weighed(noise, sem)
+    if isinstance(belief, Mixture) and variance is not None:
+        belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
+
+
+def corrected(state: State, fact: Corrected) -> None:
+    """Raise if a correction contradicts another value of the same region, as `consistent` does."""
+    slot, noise, _ = state.origin(fact.observed, fact.number)
+    if state.problem.weighed(noise, fact.sem)[0] == 0:
+        others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
+        consistent(state, slot, fact.value, fact.sem, noise, others)
+
+
+def told_late(state: State, number: int) -> int | None:
+    """Return the observation that a trial became, told when the budget was spent; None if none counts."""
+    late = [at for at, (_, fact) in enumerate(state.observed) if fact.trial == number]
+    became = outcomes(state.history) if late else {}
+    return next((at for at in late if became[True, at][-1].value is not None), None)
+
+
+def counted(state: State, number: int, observed: bool) -> Outcome:
+    """Return the outcome of a trial or an observation that still counts; raise if there is none."""
+    last = outcomes(state.history)[observed, number][-1]
+    if last.value is None:
+        what = "observation" if observed else "trial"
+        how = "is under way" if last.state == "asked" else f"was {last.state}"
+        raise TrialError(f"{what} {number} {how}, so there is no value to correct or retract.")
+    return last
+
+
+def payable(state: State, cost: float, region: Region) -> None:
+    """Raise if the rest of the budget does not pay for a look."""
+    remaining = state.remaining
+    if cost > remaining + SLACK * state.budget:
+        unit = state.problem.settings.cost_unit
+        cost_, budget, left = (f"{own:.6g} {unit}".rstrip() for own in (cost, state.budget, remaining))
+        under_way = math.fsum(asked.cost for asked in state.pending.values())
+        raise BudgetSpent(
+            f"a look at {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
+            f"{state.spent:.6g} is spent, {under_way:.6g} is under way or asked for in the same call. "
+            "Ask for fewer, or call extend(n)."
+        )
+
+
+def fits(state: State, fact: Measured) -> bool:
+    """Tell whether the budget pays for a trial that had been given up."""
+    return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
+
+
+def time_spent(state: State, time: Any) -> float | None:
+    """Check the time really spent on a trial, and return it."""
+    if time is None:
+        return None
+    timed = state.problem.settings.times
+    need(timed, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
+    return positive_number(time, "time")
+
+
+def within_budget(state: State, number: int = 1) -> None:
+    """Raise if the budget leaves fewer than `number` measurements; costs are checked later."""
+    if state.problem.prices is not None:
+        return
+    remaining = state.budget - state.told - len(state.pending)
+    if number > remaining:
+        left = f"has {remaining} left, and {number} were asked for" if remaining else "is used up"
+        raise BudgetSpent(
+            f"the budget of {state.budget} {left}: {state.told} measured, {len(state.pending)} pending. "
+            "Call extend(n) for more."
+        )
+
+
+def added(state: State, n: Any) -> float:
+    """Check what is to be added to the budget, and return it."""
+    if state.problem.prices is None:
+        return whole_number(n, "the number of measurements to add", 1, LARGEST_WHOLE - int(state.budget))
+    more = positive_number(n, "what is added to the budget")
+    need(math.isfinite(state.budget + more), "the budget would be infinite", n, "Add less.")
+    return more
+
+
+def forbidden(state: State, region: Region) -> None:
+    """Raise if nothing would be left to measure without a region."""
+    fix = "Forbid a part of it; if nothing can be measured any more, stop asking."
+    need(not region.holds(state.region(0)), "this would forbid the whole space", region.name, fix)
+
+
+def anything_left(state: State, region: Region) -> None:
+    """Raise if nothing is left to measure now that a region is forbidden, with others that were before."""
+    table = state.table
+    left = (table.leaf & ~table.forbidden).any() or (table.splittable & ~state.banned()).any()
+    fix = "Allow what was forbidden before, or stop asking."
+    need(left, "with what is forbidden already, this would leave nothing to measure", region.name, fix)
+
+
+def valueless(state: State, number: int) -> None:
+    """Raise if a trial has a value: its note is kept with that."""
+    value = outcomes(state.history)[False, number][-1].value
+    if value is not None:
+        raise TrialError(f"trial {number} was told ({value!r}). Change its note with correct().")
+
+
+def under_way(state: State, number: int) -> None:
+    """Raise if a trial of this study is not under way."""
+    if number not in state.pending:
+        became = outcomes(state.history)[False, number][-1]
+        how = became.state if became.value is None else f"told already ({became.value!r})"
+        raise TrialError(f"trial {number} was {how} and can no longer be given up or withdrawn.")

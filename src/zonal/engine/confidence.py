@@ -1,0 +1,192 @@
+"""How certain the recommendation is, and what more measurements would bring: from joint draws of the posterior.
+
+Draws come from all models, by their weights. Everything here holds under the models; none of it is a guarantee. It
+reads columns and views, changes nothing, and uses the same random numbers each time, so the same state gives the
+same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from zonal._blas import eigh, one_thread
+from zonal._types import Flags, Floats
+from zonal.policies.base import Rows, View, allowed_leaves, candidates
+from zonal.tree import Tree
+
+Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
+
+SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold
+DRAWS = 2000
+MOST_RIVALS = 256  # regions compared with the recommended one
+JITTER = 1e-8  # of the prior variance
+NOBODY: Rows = np.array([], dtype=np.intp)
+HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
+
+
+class Standing(NamedTuple):
+    """How a region compares with all others, under the models."""
+
+    gap: float  # with the probability asked for, the best smallest region is better by no more than this
+    probability_best: float  # the probability that no smallest region is better
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What more measurements are expected to bring, under the models.
+
+    Attributes
+    ----------
+    n : int
+        How many more.
+    rise : float
+        By how much the true average of the recommended region is expected to improve.
+    low, high : float
+        The improvement lies between these with probability 0.9.
+    """
+
+    n: int
+    rise: float
+    low: float
+    high: float
+
+
+def rivals(tree: Tree, row: int) -> Rows:
+    """Return the regions that may be better than a recommended one, and that one, last."""
+    rows = allowed_leaves(tree)
+    rows = rows[rows != row]
+    behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
+    order = np.argsort(behind, kind="stable")[:MOST_RIVALS]
+    return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
+
+
+def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
+    """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
+
+    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
+    """
+    few = np.sort(rivals(tree, int(rows[0])))
+    more = rows[~np.isin(rows, few)]
+    among = np.append(few, more)
+    split = tree.leaf[among] & ~tree.smallest[among]
+    draws = np.concatenate([draw for _, draw in _draws(views, few, split, more)])
+    top = draws[:, : len(few)].max(axis=1)
+    found = []
+    for row in rows:
+        own = draws[:, int(np.flatnonzero(among == row)[0])]
+        short = np.maximum(top, own) - own
+        found.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
+    return found
+
+
+def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
+    """Return what measuring the nodes of `plan`, for `times` usual times each, would bring to `row`.
+
+    Truth and measurements are drawn together. The measurements update the weights of the models, and the
+    recommendation follows the new posterior mean. The plan is fixed: a search that adapts does at least as well.
+    """
+    among, asked = np.union1d(rivals(tree, row), plan), np.array(plan)
+    at = np.searchsorted(among, asked)
+    # Only leaves can be recommended; `row` may be a larger region.
+    final = (tree.leaf[among] & ~tree.forbidden[among]) | (among == row)
+    # Both recommendations are by the mean: a policy's other reasons must not look like a rise.
+    held = int(np.argmax(np.sum([view.weight * view.mean[among[final]] for view in views], axis=0)))
+    updates = [_Update(view, asked, among[final], times) for view in views]
+    rng, expected, rises = np.random.default_rng(1), [], []
+    for view, draws in _draws(views, among):
+        values = draws[:, at] + view.noise[asked] / np.sqrt(times) * rng.standard_normal((len(draws), len(at)))
+        logs, means = zip(*(update(values) for update in updates), strict=True)
+        weights = np.exp(logs - np.max(logs, axis=0))
+        weights /= weights.sum(axis=0)
+        mixed = np.einsum("vd,vdr->dr", weights, means)
+        truth, each, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
+        rises.append(truth[each, chosen] - truth[:, held])
+        expected.append(mixed[each, chosen] - mixed[:, held])  # has the same mean as the rises, with less scatter
+    low, high = np.quantile(np.concatenate(rises), [0.05, 0.95])
+    return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
+
+
+class _Update:
+    """How measurements of some nodes change one model: its weight, and its means of other nodes."""
+
+    def __init__(self, view: View, asked: Rows, others: Rows, times: Floats | float) -> None:
+        with one_thread():
+            spread, vectors = eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times))
+            spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
+            self._whiten = vectors / np.sqrt(spread)
+            self._gain = self._whiten.T @ view.covariance(asked, others)
+        self._foreseen, self._mean = view.mean[asked], view.mean[others]
+        self._log_weight = np.log(view.weight) - 0.5 * np.log(spread).sum()
+
+    def __call__(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return, for each row of values, the log weight (up to a constant shared by all models) and the means."""
+        with one_thread():
+            surprise = (values - self._foreseen) @ self._whiten
+            return self._log_weight - 0.5 * (surprise**2).sum(axis=1), self._mean + surprise @ self._gain
+
+
+def ranking(tree: Tree, first: int, k: int) -> list[int]:
+    """Return a recommended row and the next best ones: at most `k` disjoint regions."""
+    rows, lineage = candidates(tree), {first, *tree.lineage(first)}
+    order = rows[np.argsort(-tree.mean[rows], kind="stable")].tolist()
+    others = (row for row in order if row not in lineage and first not in tree.lineage(row))
+    return [first, *islice(others, k - 1)]
+
+
+def exceeding(models: Iterable[Under], threshold: float) -> Floats:
+    """Return the probability that regions' averages exceed a threshold."""
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [weight * ndtr(np.nan_to_num((mean - threshold) / std, nan=0.0)) for weight, mean, std in models]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def misclassified(tree: Tree, views: list[View], limit: float) -> float:
+    """Return the expected weight of the smallest regions that are classified on the wrong side of a limit.
+
+    Within a leaf that can still be split, regions vary about its average as the prior says.
+    """
+    rows = allowed_leaves(tree)
+    models = []
+    for view in views:
+        hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
+        models.append((view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + hidden)))
+    above = exceeding(models, limit)
+    return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
+
+
+def _draws(
+    views: list[View], rows: Rows, within: Flags | None = None, more: Rows = NOBODY
+) -> list[tuple[View, Floats]]:
+    """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
+
+    For nodes flagged in `within`, one smallest region in the node is drawn instead of its average. Nodes in `more`
+    are drawn too, after the others, and change no draw of these.
+    """
+    ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
+    numbers = np.diff(ends, prepend=0)
+    rng, others = np.random.default_rng(0), [np.random.default_rng([2, at]) for at in range(len(more))]
+    rows, found = np.append(rows, more), []
+    for view, number in zip(views, numbers.tolist(), strict=True):
+        normal = rng.standard_normal((number, len(rows) - len(more)))
+        normal = np.column_stack([normal, *(other.standard_normal(number) for other in others)])
+        if number == 0:
+            continue
+        covariance = view.covariance(rows, rows)
+        if within is not None:
+            covariance[np.diag_indices(len(rows))] += np.where(within, view.hidden[rows], 0.0)
+        # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
+        covariance[np.diag_indices(len(rows))] += _jitter(view)
+        with one_thread():
+            found.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
+    return found
+
+
+def _jitter(view: View) -> float:
+    return JITTER * float(view.smallest + view.prior.max())

@@ -1,0 +1,177 @@
+"""What happened, as facts: frozen values that can be applied without deciding anything again.
+
+A study is its settings and its events; an event is the facts of one call, in order. Facts name nodes by their row
+in the table. A split stores what the user's own functions returned for the children; their regions follow from the
+space, and a checksum shows whether the space still splits in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from zonal.gp.hyperparameters import Fit
+from zonal.kernels.feedback import Feedback
+from zonal.spaces import Node, Region
+
+
+class Began(NamedTuple):
+    """A study began."""
+
+    id: str  # identifies the study, so that its trials are not mixed up with those of others
+    seed: int  # of its random numbers
+    policy: str  # the policy used, as text
+    h_max: int  # the deepest depth at which nodes are expanded
+    opening: int  # the depth of the opening sweep, 0 for none
+    noise: float  # standard deviation of one measurement of the whole space in one unit of time
+    forbidden: bool  # whether the user forbids measuring the whole space
+    cheapest: float = 1.0  # what the cheapest look costs
+    time: float = 1.0  # the usual time of a look; rewards are weighted relative to it
+
+
+class Split(NamedTuple):
+    """Leaves were split into their children (line 7) in one step."""
+
+    rows: tuple[int, ...]  # the nodes that were split
+    expanded: bool  # whether they count as expanded
+    noise: tuple[float, ...]  # as of `Began`, one per child, if it is the user's own function; else empty
+    forbidden: tuple[bool, ...]  # whether the user forbids each child; empty if nothing is forbidden
+    checksum: int | None  # of the children's extents; None in early files, which computed it differently
+
+
+class Expanded(NamedTuple):
+    """A node without children counts as expanded, as if it had been split."""
+
+    row: int
+
+
+class Asked(NamedTuple):
+    """A trial was asked for."""
+
+    number: int  # the trial's number
+    row: int  # the node's row
+    node: Node  # (depth, index)
+    replicate: int  # which measurement of this region this is, counted from 1
+    draw: int  # determines the trial's random numbers
+    by: str  # the process that asked
+    key: str  # the caller's name for this request, so that repeating it does not ask twice; "" for none
+    time: float = 1.0  # how long to measure
+    cost: float = 1.0  # of the look, including its time and the way to its region
+    within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
+    avoid: tuple[Region, ...] = ()  # and overlapping none of these
+
+
+class Taken(NamedTuple):
+    """A trial whose worker has ended was taken over by another process, or by the same one again."""
+
+    number: int  # the trial's number
+    by: str  # the process that measures it from now on
+
+
+class Measured(NamedTuple):
+    """A trial was told its value."""
+
+    number: int  # the trial's number
+    value: float  # as told
+    sem: float | None  # its standard error, None where the study's noise applies
+    note: str
+    time: float | None = None  # the time really spent; None if it is the time asked for
+    minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
+
+
+class Ended(NamedTuple):
+    """A trial was given up or withdrawn."""
+
+    number: int  # the trial's number
+    state: Literal["given up", "withdrawn"]
+    barred: bool  # whether its region will never be asked for again
+    note: str = ""  # why; "" if nobody said, or the note that the trial had stays
+
+
+class Noted(NamedTuple):
+    """A trial without a value got a note, in the place of the one it had."""
+
+    number: int  # the trial's number
+    note: str
+
+
+class Forbidden(NamedTuple):
+    """A region was forbidden while the study ran: nothing that overlaps it is measured or recommended."""
+
+    region: Region
+    note: str  # why
+    by: str  # who forbade it
+
+
+class Allowed(NamedTuple):
+    """Give-ups were taken back: they no longer count against any region, nor bar it."""
+
+    numbers: tuple[int, ...]  # the trials that had been given up
+    forbidden: tuple[int, ...] = ()  # the facts `Forbidden` that hold no more, counted from 0
+
+
+class Observed(NamedTuple):
+    """A measurement made outside the study came in."""
+
+    region: Region
+    value: float
+    sem: float | None
+    noise: float  # standard deviation of one measurement of the usual time; applies if there is no sem
+    feedback: Feedback  # what part of its region the measurement saw
+    time: float = 1.0  # how long it took
+    minus: Region | None = None  # the region whose average (or slope) was subtracted, if the value is a difference
+    trial: int | None = None  # the trial, if it is the value of one that was told when the budget was spent
+    note: str = ""
+
+
+class Corrected(NamedTuple):
+    """A wrong value was corrected; everything else about the measurement stays as it was."""
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    value: float
+    sem: float | None
+    note: str  # what holds from now on, whether it is new or as before
+    by: str  # who corrected it
+
+
+class Retracted(NamedTuple):
+    """A measurement that should never have been told or observed was removed; it no longer counts."""
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    note: str  # why
+    by: str  # who retracted it
+
+
+class Fitted(NamedTuple):
+    """The models were learned again, from all rewards so far."""
+
+    fit: Fit
+    anew: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
+
+
+class Doubted(NamedTuple):
+    """The measurements contradict the model that was given; the user was warned, once."""
+
+    doubt: str
+
+
+class Extended(NamedTuple):
+    """The budget was raised by `n`."""
+
+    n: float
+
+
+class Edited(NamedTuple):
+    """The history up to here was read from an export that was changed after Zonal wrote it.
+
+    The models are learned again, since the ones stored may have been learned from other values.
+    """
+
+    why: str  # how the change was noticed
+
+
+OfTrial = Asked | Taken | Measured | Ended | Noted | Allowed
+Mended = Corrected | Retracted
+Fact = Began | Split | Expanded | OfTrial | Forbidden | Observed | Mended | Fitted | Doubted | Extended | Edited
+Event = tuple[Fact, ...]  # the facts of one call

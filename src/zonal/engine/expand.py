@@ -1,0 +1,112 @@
+"""How the tree grows: which nodes are split before a round, and what the user says of their children."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from zonal.engine import replies
+from zonal.engine.binding import rules
+from zonal.engine.events import Expanded, Split
+from zonal.engine.possible import NONE, Possible
+from zonal.engine.settings import is_of_user
+from zonal.engine.state import State
+from zonal.engine.views import views
+from zonal.errors import Exhausted, StudyFileError
+
+MOST_PARTS = 64  # of an opening cell that are tested with the user's `forbidden`, to find an allowed one
+
+
+def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
+    """Split nodes in one step; if `expanded`, mark those that may not be split as if they had been."""
+    leaf, smallest = draft.table.first_child, draft.table.smallest
+    able = [row for row in rows if leaf[row] < 0 and not smallest[row]]
+    if expanded:
+        for row in rows:
+            if row not in able and not draft.table.expanded[row]:
+                draft.write(Expanded(row))
+    if able:
+        draft.write(_as_split(draft, able, expanded))
+
+
+def open_to_allowed(draft: State, cell: int) -> None:
+    """Split what is forbidden of a cell level by level, to see how much is allowed; test at most `MOST_PARTS`."""
+    level, left = [cell] if draft.table.forbidden[cell] else [], MOST_PARTS
+    while level and left > 0:
+        before = draft.table.size
+        open_nodes(draft, level[: max(1, left // draft.problem.space.arity)], expanded=False)
+        parts = range(before, draft.table.size)
+        level = [part for part in parts if draft.table.forbidden[part]]
+        left -= len(parts)
+
+
+def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
+    """Return the fact that splits nodes, with what the user's functions return for the children."""
+    problem = draft.problem
+    noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
+    if not (noise or forbidden):
+        return Split(tuple(rows), expanded, (), (), None)
+    children = [child for row in rows for child in problem.space.split(draft.region(row))]
+    return Split(
+        tuple(rows),
+        expanded,
+        tuple(problem.noise_of(child) for child in children) if noise else (),
+        tuple(problem.is_forbidden(child) for child in children) if forbidden else (),
+        None,
+    )
+
+
+def grow(draft: State, t: int, forgiving: bool = False) -> None:
+    """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
+    before = draft.table.size
+    bound, look = rules(draft), partial(views, draft)
+    while draft.table.splittable.any():
+        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
+        able = [row for row in rows if draft.may_split(row)]
+        if not able:
+            return
+        try:
+            split = _as_split(draft, able, expanded=False)
+        except Exception as error:
+            missing = isinstance(error, StudyFileError)  # a function that no file holds: nothing may be told
+            if forgiving and is_of_user(error) and not missing:
+                return
+            raise
+        draft.write(split)
+
+
+def prepare(draft: State) -> None:
+    """Split for the next round ahead of it, so that recommendations until then are of the smallest size.
+
+    Noise and forbidden may be the user's functions: if one fails here, the value just told is still accepted, and
+    the next ask raises the error.
+    """
+    grow(draft, draft.told + len(draft.pending) + 1, forgiving=True)
+
+
+def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
+    """Split the most promising leaf that may be split, since none may be asked for (of what is possible `now`)."""
+    tree = draft.seen()
+    able = tree.splittable & ~draft.banned()
+    rows = (able if now is None else able & (now.of_rows(draft) != NONE)).nonzero()[0]
+    if len(rows) == 0 and now is not None:
+        raise Exhausted(
+            f"nothing {now} may be asked for: no region lies there that is not forbidden, given up or measured "
+            "max_looks times. Widen `within`, narrow `avoid`, or ask without them."
+        )
+    if len(rows) == 0:
+        settings, leaves = draft.problem.settings, tree.leaf
+        reasons = []
+        if settings.max_looks is not None:
+            reasons.append(f"max_looks={settings.max_looks} measurements of each were made or are under way")
+        if draft.barred:
+            given_up = f"{len(draft.barred)} were given up as impossible to measure"
+            reasons.append(f"{given_up} (`allow` takes that back)")
+        if tree.forbidden.any():
+            reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")
+        raise Exhausted(
+            f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
+            "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
+        )
+    open_nodes(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)

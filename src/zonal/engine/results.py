@@ -1,0 +1,269 @@
+"""The values a study returns: trials, records, recommendations, results. None of them refers back to the study."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.io.hints import missing
+from zonal.io.result_table import card, give_or_take, number, percent
+from zonal.spaces import Node, Region
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
+
+State = Literal["asked", "told", "given up", "withdrawn", "observed", "retracted"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A measurement to make.
+
+    Attributes
+    ----------
+    number : int
+        Counts the trials of a study from 0.
+    node : (depth, index)
+        Which node of the tree.
+    region : Region
+        What to measure.
+    replicate : int
+        Which measurement of this region this is, counted from 1.
+    study : str
+        The study it belongs to.
+    time : float
+        How long to measure; 1 where times are not chosen.
+    cost : float
+        Of the look, including its time and the way to its region; 1 where looks have no cost.
+    """
+
+    number: int
+    node: Node
+    region: Region
+    replicate: int
+    study: str = field(default="", compare=False)
+    time: float = 1.0
+    cost: float = 1.0
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError; where another library's name was used, name the one used here."""
+            raise missing("a trial", name)
+
+    def _repr_html_(self) -> str:
+        """Return the main facts, for a notebook."""
+        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate}
+        if (self.time, self.cost) != (1, 1):
+            facts |= {"time": self.time, "cost": self.cost}
+        return card(f"Trial {self.number}", facts)
+
+
+@dataclass(frozen=True)
+class TrialRecord(Trial):
+    """A trial and its outcome.
+
+    Attributes
+    ----------
+    state : {"asked", "told", "given up", "withdrawn", "retracted"}
+    value : float or None
+        As told, or as corrected since.
+    sem : float or None
+        The standard error told with it, None where the study's noise applies.
+    note : str
+        As told or corrected, or why the value was retracted.
+    minus : Region or None
+        The region whose average was subtracted, if the value is a difference.
+    """
+
+    state: State = "asked"
+    value: float | None = None
+    sem: float | None = None
+    note: str = ""
+    minus: Region | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the trial and its outcome, for a notebook."""
+        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate, "state": self.state}
+        return card(f"Trial {self.number}", facts if self.value is None else facts | {"value": self.value})
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A measurement made outside the study.
+
+    Attributes
+    ----------
+    number : int
+        Counts the observations of a study from 0.
+    region : Region
+        As the measurement saw it.
+    value : float
+        As observed, or as corrected since.
+    sem : float or None
+        Its standard error, None where the study's noise applies.
+    note : str
+        As observed, or as corrected since; why, if it was retracted.
+    minus : Region or None
+        The region whose average (or slope) was subtracted, if the value is a difference.
+    study : str
+        The study it belongs to.
+    """
+
+    number: int
+    region: Region
+    value: float
+    sem: float | None
+    note: str = ""
+    minus: Region | None = None
+    study: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The recommended region, and how certain the recommendation is under the model.
+
+    Attributes
+    ----------
+    region : Region
+    node : (depth, index)
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    gap : float
+        With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
+        better by more than this; NaN where the belief knows no covariances (StoOO).
+    probability_best : float
+        The probability, under the model, that no region of the smallest size is better.
+    unit : str
+        Of mean, std and gap.
+    """
+
+    region: Region
+    node: Node
+    mean: float
+    std: float
+    gap: float
+    probability_best: float
+    unit: str = ""
+
+    def __repr__(self) -> str:
+        """Return the answer in one line."""
+        return f"Recommendation(region={self.region.name!r}, {_sure(self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Recommendation", answer(self))
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A region whose average probably lies beyond a threshold.
+
+    Attributes
+    ----------
+    region : Region
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    probability : float
+        That its average lies beyond the threshold, under the model.
+    sigma : float
+        By how many standard deviations the mean lies beyond the threshold.
+    """
+
+    region: Region
+    mean: float
+    std: float
+    probability: float
+    sigma: float = math.nan
+
+
+class Bands(NamedTuple):
+    """The two kinds of uncertainty about a node, one entry per node, in the unit of the values.
+
+    Attributes
+    ----------
+    confidence : array
+        CI: with high probability the node's average lies within this distance of its posterior mean.
+    variation : array
+        delta(depth): f varies by at most this much within the node.
+    """
+
+    confidence: NDArray[np.float64]
+    variation: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `maximize` and `Study.optimize` return.
+
+    Attributes
+    ----------
+    region : Region
+        The recommended region.
+    x : array of shape (d,), text or mapping
+        Where it is: its centre; on categorical axes the symbols or the name (see `Region.x`).
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    gap, probability_best : float
+        How certain that is under the model: see `Recommendation`.
+    nfev : int
+        Measurements told.
+    success : bool
+        Whether the whole budget was spent, or the tolerance reached.
+    message : str
+        Why it stopped.
+    study : Study
+        The study, to inspect or to continue.
+    """
+
+    region: Region
+    x: Any
+    mean: float
+    std: float
+    gap: float
+    probability_best: float
+    nfev: int
+    success: bool
+    message: str
+    study: Study
+
+    @property
+    def unit(self) -> str:
+        """The unit of mean, std and gap."""
+        return self.study.value_unit
+
+    def __repr__(self) -> str:
+        """Return the answer, without the whole study."""
+        return (
+            f"Result(region={self.region.name!r}, x={self.x!r}, {_sure(self)}, nfev={self.nfev}, "
+            f"success={self.success}, message={self.message!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Result", answer(self) | {"measurements": self.nfev, "how it ended": self.message})
+
+
+def _sure(found: Recommendation | Result) -> str:
+    """Return mean, std, gap and probability of an answer in one line."""
+    shown = {name: number(getattr(found, name), found.std) or "nan" for name in ("mean", "std", "gap")}
+    return ", ".join(f"{name}={value}" for name, value in shown.items()) + (
+        f", probability_best={percent(found.probability_best) or 'nan'}"
+    )
+
+
+def answer(found: Recommendation | Result) -> dict[str, object]:
+    """Return an answer as labelled facts, for people."""
+    gap = f"{number(found.gap, found.std)} {found.unit}".rstrip()
+    sure = "9 in 10, under the model"
+    better = {"no region better by more than": f"{gap} ({sure})"} if found.gap != 0 else {"no region better": sure}
+    return {
+        "region": found.region.name,
+        "its average": give_or_take(found.mean, found.std, found.unit),
+        **better,
+        "probability of being the best": percent(found.probability_best),
+    }

@@ -1,0 +1,81 @@
+"""The outcome of every trial and observation, with its earlier values if it was corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from zonal.engine.events import Asked, Corrected, Ended, Event, Fact, Measured, Noted, Observed, Retracted
+from zonal.engine.results import State
+
+Source = tuple[bool, int]  # whether it is an observation, and its number
+
+
+class Outcome(NamedTuple):
+    """One outcome of a trial or an observation.
+
+    Attributes
+    ----------
+    event : int
+        The number of the event that caused it, from 0.
+    state : {"asked", "told", "given up", "withdrawn", "observed", "retracted"}
+    value, sem : float or None
+        None if there is none.
+    note : str
+        Kept with the value, or why the trial was given up or withdrawn, or the value retracted.
+    by : str
+        Who asked for, corrected or retracted it.
+    time : float or None
+        The time really spent, if it was told.
+    """
+
+    event: int
+    state: State
+    value: float | None = None
+    sem: float | None = None
+    note: str = ""
+    by: str = ""
+    time: float | None = None
+
+
+def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
+    """Return all outcomes of each trial and observation, the latest last.
+
+    The trials and observations are in the order in which their values first came in, whatever was corrected later.
+    """
+    found: dict[Source, list[Outcome]] = {}
+    observations = 0
+    for at, event in enumerate(events):
+        for fact in event:
+            if isinstance(fact, Observed):
+                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem, fact.note)]
+                observations += 1
+            elif isinstance(fact, Noted):
+                *before, last = found[False, fact.number]
+                found[False, fact.number] = [*before, last._replace(note=fact.note)]
+            elif (said := _said(fact, at)) is not None:
+                source, outcome = said
+                before = found.pop(source, []) if isinstance(fact, Measured) else found.setdefault(source, [])
+                if isinstance(fact, Corrected):
+                    outcome = outcome._replace(time=before[-1].time)
+                elif before and before[-1].state == "asked" and not outcome.note:
+                    outcome = outcome._replace(note=before[-1].note)
+                found[source] = [*before, outcome]
+    return found
+
+
+def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
+    """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
+    match fact:
+        case Asked():
+            return (False, fact.number), Outcome(at, "asked", by=fact.by)
+        case Measured():
+            return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note, time=fact.time)
+        case Ended():
+            return (False, fact.number), Outcome(at, fact.state, note=fact.note)
+        case Corrected():
+            state: State = "observed" if fact.observed else "told"
+            return (fact.observed, fact.number), Outcome(at, state, *fact[2:])
+        case Retracted():
+            return (fact.observed, fact.number), Outcome(at, "retracted", note=fact.note, by=fact.by)
+    return None

@@ -1,0 +1,139 @@
+"""The nodes of the tree under each model, for policies and answers that need more than the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from zonal._types import Floats, Ints
+from zonal.engine.state import State
+from zonal.errors import InvalidInput
+from zonal.gp.model_average import Mixture
+from zonal.gp.posterior import GaussianBelief, Overlay
+from zonal.policies.base import Rows, View
+
+TYPICAL_CELLS = 8  # of the smallest, which stand for all
+
+
+def views(state: State, pending: bool = True) -> list[View]:
+    """Return the nodes under each model, with or without the pending trials."""
+    belief, tree = state.belief, state.tree
+    if not isinstance(belief, Mixture):
+        raise InvalidInput("a belief from empirical means has no covariances", "StoOO", "Use another policy.")
+    size, slots = tree.size, tree.slot
+    of_rows: Any = slice(0, size) if state.in_order else slots
+    seen: Sequence[GaussianBelief | Overlay] = (state.overlay() if pending else belief).members
+    smallest = _smallest_variances(state, belief)
+    references, reference_noise = _references(state)
+    made, weights = [], partial(_weights, state)
+    each = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
+    for member, own, weight, least in each:
+        noise = tree.relative if member.model.noise is None else member.model.noise * tree.relative
+        results = None
+        if references is not None:
+            noise, results = np.where(references < 0, noise, reference_noise), Differences(own, slots, references)
+
+        def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
+            return own.covariance(slots[rows], slots[others])
+
+        made.append(
+            View(
+                weight=weight,
+                mean=member.mean[of_rows] + (member.model.mean - belief.zero),
+                std=np.sqrt(own.variance[of_rows]),
+                noise=noise,
+                prior=member.prior[of_rows],
+                smallest=least,
+                covariance=covariance,
+                weights=weights,
+                results=results,
+            )
+        )
+    return made
+
+
+class Differences:
+    """What measurements of nodes will return, where some are differences: a node's average minus a reference."""
+
+    def __init__(
+        self,
+        belief: GaussianBelief | Overlay,
+        slots: Ints,  # by row
+        references: Ints,  # by row; -1 where the average itself is measured
+    ) -> None:
+        self._belief, self._slots, self._references = belief, slots, references
+
+    def _of_references(self, rows: Rows, slots: Ints) -> Floats:
+        """Return the covariance of the references of some rows with other footprints; 0 where there is none."""
+        distinct, where = np.unique(self._references[rows], return_inverse=True)
+        joint = self._belief.covariance(np.maximum(distinct, 0), slots)
+        joint[distinct < 0] = 0.0
+        return joint.take(where.ravel(), axis=0)
+
+    def covariance(self, rows: Rows, others: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows with the averages of others."""
+        slots = self._slots
+        return self._belief.covariance(slots[rows], slots[others]) - self._of_references(rows, slots[others])
+
+    def together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows."""
+        slots, references = self._slots[rows], self._references[rows]
+        of_references = self._of_references(rows, np.maximum(references, 0))
+        of_references[:, references < 0] = 0.0
+        crossed = self._of_references(rows, slots)
+        return self._belief.covariance(slots, slots) - crossed - crossed.T + of_references
+
+    def variance(self, rows: Rows) -> Floats:
+        """Return the posterior variance of the results of some rows, without the noise."""
+        slots, references = self._slots[rows], self._references[rows]
+        variance, differs = self._belief.variance, references >= 0
+        distinct, where = np.unique(np.maximum(references, 0), return_inverse=True)
+        crossed = self._belief.covariance(slots, distinct)[np.arange(len(rows)), where.ravel()]
+        more = np.where(differs, variance[np.maximum(references, 0)] - 2 * crossed, 0.0)
+        return np.asarray(np.maximum(variance[slots] + more, 0.0))
+
+
+def _references(state: State) -> tuple[Ints | None, Floats]:
+    """Return what will be subtracted from each node, by slot (-1: nothing), and the noise of the difference.
+
+    The first is None if no measurement is expected to be a difference.
+    """
+    if not state.differences:
+        return None, np.zeros(0)
+    table = state.table
+    references, variance = np.full(table.size, -1), np.zeros(table.size)
+    usual, last = state.differences.get(state.last_told), state.last_differences
+    if usual is not None:
+        references[:], variance[:] = usual.reference, usual.variance
+        references[[row for row, own in state.tallies.items() if own.number]] = -1
+    for row, own in last.items():
+        references[row], variance[row] = own.reference, own.variance
+    return (references if (references >= 0).any() else None), np.sqrt(variance)
+
+
+def _weights(state: State, rows: Rows) -> Floats:
+    """Return how much of the space lies in some nodes; each is computed once."""
+    table, kept = state.table, state.problem.weights
+    nodes = table.nodes(rows)
+    for node, row in zip(nodes, rows.tolist(), strict=True):
+        if node not in kept:
+            kept[node] = state.region(row).weight
+    return np.array([kept[node] for node in nodes])
+
+
+def _smallest_variances(state: State, belief: Mixture) -> list[float]:
+    """Return the prior variance of a smallest region's average under each model, computed once per fit."""
+    problem = state.problem
+    kept = problem.smallest
+    if kept is None or kept[0] is not state.known.fit:
+        space, depth = problem.space, problem.bottom(state.h_max)
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
+        layout = problem.frame.layout
+        own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))
+        covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
+        kept = state.known.fit, [float(np.max(covariance.of(own))) for covariance in covariances]
+        problem.smallest = kept
+    return kept[1]

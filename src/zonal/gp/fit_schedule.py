@@ -1,0 +1,155 @@
+"""When to learn the model, and when not to trust it.
+
+A first guess is used for one and two measurements. Then the models are learned after every measurement up to
+`EVERY`, and later whenever the number of measurements has grown by an eighth (a quarter or a half where that is
+costly). In between, the weights of the models change with every reward. If the user gave the model and it does not
+fit, there is one warning.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.gp.hyperparameters import RATIOS, Fit, Weighted, weigh
+from zonal.gp.kernel_families import Frame
+from zonal.gp.model import SMALLEST, Model, Unknowns, first_guess, standard_units
+from zonal.gp.stats import Data, Ledger
+from zonal.gp.tracked import Tracked
+
+ENOUGH = 3  # measurements from which parameters are learned
+EVERY = 20  # measurements up to which every one leads to a fit
+BADLY_OFF = 2.5  # times larger than expected; if the model is right, 1.5 is already rare
+MEDIAN = 0.6745  # of the absolute value of a standard normal variable
+MANY, SURE = 32, 0.9  # models that a given one is compared with, and the share of them that must contradict it
+SMALL = 0.08  # of the rewards' std: noise that the grid can hardly tell from zero
+FIRST_CHECK = 12  # measurements
+LEAST = 10  # residuals, or repeats, needed for a check
+
+
+class Knowledge(NamedTuple):
+    """What has been learned so far."""
+
+    fit: Fit  # the models in use
+    learned_from: int = 0  # number of rewards used by the fit, or by the first guess
+    due: int = 1  # number of rewards at which to learn again
+    warned: bool = False  # whether the user was warned that the model does not fit
+    anew: bool = True  # whether the fit follows from the rewards alone, not also from earlier fits
+
+    def checks(self, before: int, total: int) -> bool:
+        """Tell whether to check the model after `total` rewards: at 12, 24, 48, ..."""
+        times = total // FIRST_CHECK
+        return not self.warned and before < times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
+
+
+class Learner:
+    """Learns models from rewards, if anything is to be learned; it has no state of its own."""
+
+    def __init__(self, unknowns: Unknowns, frame: Frame, learns: bool = True) -> None:
+        self.unknowns = unknowns  # what is learned, if the belief has models at all
+        self.learns = learns and (unknowns.given is None or unknowns.noise or unknowns.mean is None)
+        self._frame = frame
+
+    def begin(self) -> Knowledge:
+        """Return what is known before the first reward."""
+        return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
+
+    def stale(self, known: Knowledge, total: int) -> bool:
+        """Tell whether rewards came in since the last fit."""
+        return self.learns and total > known.learned_from
+
+    def learn(self, known: Knowledge | None, ledger: Ledger, tracked: Tracked) -> Fit:
+        """Return the models given all rewards; the search starts from `known`, or covers everything."""
+        data, total, frame, unknowns = ledger.data(odd=tracked.odd), ledger.total, self._frame, self.unknowns
+        if total < ENOUGH:
+            return _alone(first_guess(unknowns, frame, data.mean[data.averages].tolist()))
+        keys = tracked.keys.take(data.slots, axis=1)
+        covariance = None
+        if unknowns.given is not None:
+            covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
+        before = None if known is None else known.fit
+        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
+
+    def adopt(self, known: Knowledge, fit: Fit, total: int, anew: bool) -> Knowledge:
+        """Return what is known after switching to a new fit of `total` rewards."""
+        growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
+        due = total + max(1, int(growth * total))
+        return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
+
+    def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
+        """Compare a fully given model with the measurements; return a warning, or "".
+
+        Residuals are leave-one-out and standardised; chi2 is the scatter of repeats in units of noise variances.
+        """
+        scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
+        # The median: a few are large where f has a peak, but only a wrong model makes most of them large.
+        ordered, half = sorted(np.abs(residuals).tolist()), len(residuals) // 2
+        miss = (ordered[half] + ordered[~half]) / 2 / MEDIAN if len(residuals) >= LEAST else math.nan
+        if scatter >= BADLY_OFF:
+            much = f"{_times(scatter)} times as much as noise= implies"
+            return f"repeated measurements scatter {much}; pass noise=None."
+        if miss >= BADLY_OFF:
+            return (
+                f"measurements differ from what the others predict by {_times(miss)} times as much as the given "
+                "kernel, noise and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
+            )
+        return ""
+
+    def lost(self, ledger: Ledger, tracked: Tracked) -> str:
+        """Return a warning if rewards differ so little that their squares vanish, or ""."""
+        spread = float(np.ptp(ledger.data(odd=tracked.odd).mean)) if ledger.total else 0.0
+        if not 0 < spread < SMALLEST:
+            return ""
+        return (
+            f"measurements differ by {spread:.3g} at most, too little to be squared; tell them in a smaller unit."
+        )
+
+    def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
+        """Compare what was given with what would be learned in its place; return a warning, or "".
+
+        `noise` is what was given, if it is one number.
+        """
+        given_kernel = self.unknowns.given is not None
+        spec, held, forget = self.unknowns.kernel, noise, noise
+        if given_kernel:
+            spec, held, forget = None, known.fit.model.noise, None
+        if self.unknowns.noise != given_kernel or held is None:
+            return ""  # nothing was given, or not a single number
+        data = ledger.data(forget, tracked.odd)
+        keys = tracked.keys.take(data.slots, axis=1)
+        unknowns = Unknowns(spec, True, self.unknowns.mean)
+        free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)
+        found = free.model.noise
+        assert found is not None
+        larger, smaller = _far_off(data, free, held)
+        if not given_kernel and max(larger, smaller) > SURE:
+            return f"the measurements scatter as if noise were {found:.3g}, not {held:.3g}; pass noise=None."
+        if given_kernel and smaller > SURE:
+            return (
+                f"the given kernel leaves {_times(held / found)} times as much unexplained as one learned from "
+                "the measurements; pass kernel=None."
+            )
+        return ""
+
+
+def _far_off(data: Data, fit: Fit, held: float) -> tuple[float, float]:
+    """Return the share of models whose noise is far larger, and far smaller, than that `held`."""
+    weights, noises, scales = np.array(
+        [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in fit.members]
+    ).T
+    # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
+    low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
+    return weights @ ((noises > BADLY_OFF * held) & ~low), weights @ (noises * BADLY_OFF < held)
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio in words that stay short, however large it is."""
+    return f"{ratio:.1f}" if ratio < 1000 else f"{ratio:.1g}"
+
+
+def _alone(model: Model) -> Fit:
+    """Return a fit with a single model."""
+    return Fit(model, (Weighted(1.0, model),), ())

@@ -1,0 +1,216 @@
+"""What learning needs to know about a space: which kernels suit it, and the covariances of averages under each.
+
+There are two frames, one for each kind of region.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from zonal._types import Floats, Smoothness
+from zonal.errors import need
+from zonal.gp.posterior import Covariance
+from zonal.gp.tracked import Keys
+from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
+from zonal.kernels.callable import Custom, check_profiles
+from zonal.kernels.covariance import MOST_KEPT, ProductCovariance, Tables
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
+from zonal.kernels.spectrum import LENGTHS, Motif, usual_lengths
+from zonal.spaces import MemberSpace
+
+Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
+
+# Families tried when none is given, with prior weights: most quantities vary smoothly.
+SMOOTHNESS: tuple[tuple[Family, float], ...] = (
+    (RBF, 0.7),
+    (partial(Matern, nu=2.5), 0.20),
+    (partial(Matern, nu=1.5), 0.05),
+    (partial(Matern, nu=0.5), 0.05),
+)
+
+MOTIFS = 0.8  # their share of the variance; the rest depends on positions
+NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
+NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at most 32 different ones"
+
+# Where averages are products over axes: relative growth in measurements after which the models are learned again,
+# most models that represent the posterior, most nodes to track.
+GROWTH, MODELS, ROOM = 0.125, 8, 6000
+
+
+TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of kernels is tested
+WITHIN = 48  # members of a cell from which the variance of f within it is computed
+
+
+class Frame:
+    """A space of axes as learning sees it."""
+
+    costly = False  # whether covariances are sums over members
+    growth, models, room = GROWTH, MODELS, ROOM
+
+    def __init__(self, space: Any, feedback: Feedback) -> None:
+        self._space, self._feedback = space, feedback
+        self.layout: Any = space.layout(feedback)  # finds which pairs of footprints have equal covariances
+        self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
+        self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
+        self.of_symbols = families_of(space)  # the families learned where all are categorical
+        self._tables = Tables(self.layout)
+        self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
+
+    def family(self, wanted: Family | None) -> Family:
+        """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
+        if wanted is Motif:
+            need(len(self.of_symbols) > 1, NO_MOTIFS, wanted, "Pass another kernel, or none.")
+            return self.of_symbols[-1]
+        if all(self.symbols):
+            fix = "Pass zn.Categorical or no kernel, or give features."
+            need(wanted in (None, Categorical), NO_DISTANCES, wanted, fix)
+            return Categorical
+        problem = "a continuous axis, or feature, needs a kernel that measures distances"
+        need(wanted is not Categorical, problem, wanted, "Pass zn.Matern, or no kernel.")
+        return wanted or Matern
+
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the families of kernels to choose from, with the logs of their prior weights."""
+        family = self.family(wanted)
+        if wanted is not None:
+            return [(family, 0.0)]
+        if all(self.symbols):
+            return [(own, -math.log(len(self.of_symbols))) for own in self.of_symbols]
+        return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
+
+    def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
+        """Raise if a kernel that was given is none, or if that is so of the class of those to be learned."""
+        axes = [Straight(symbol) for symbol in self.symbols] if self._space.axes is None else self._space.axes
+        kernels = [kernel] if kernel is not None else []
+        if wanted is not None:
+            family = self.family(wanted)
+            kernels = [kernel_from(family, 1.0, self._tried(share), self.symbols) for share in TRIED_SHARES]
+        for own in kernels:
+            check_profiles(own, axes, self.sides)
+
+    def _tried(self, share: float) -> Floats:
+        """Return parameters by axis: lengthscales that are a share of the axis, and a middling correlation."""
+        return np.where(self.symbols, 0.5, share * self.sides)
+
+    def covariance(self, kernel: Kernel) -> Covariance:
+        """Return the prior covariance of averages under a kernel."""
+        return ProductCovariance(kernel, self._tables)
+
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each axis, None where it has no derivative."""
+        axes = self._space.axes
+        slopes = kernel.slopes(axes)
+        if slopes is None:
+            return None
+        if any(self.symbols):
+            return Smoothness(slopes, None, None, self.sides)
+        return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), self.sides)
+
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a point about the average of its cell."""
+        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
+        return max(float(ProductCovariance(kernel, self._tables).within(own)[0]), 0.0)
+
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
+        pairs, kept = self.layout.pairs(keys, keys), self._of_one
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            name = family, axes.tobytes()
+            if name not in kept:
+                if len(kept) >= MOST_KEPT:
+                    kept.pop(next(iter(kept)))
+                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols))
+            return kept[name].of(pairs)
+
+        return correlations
+
+
+def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
+    """Return the kernel with this variance and a lengthscale or correlation per axis."""
+    symbolic = np.array(symbols)
+    scales, matches = axes[~symbolic].tolist(), axes[symbolic].tolist()
+    if not scales:
+        return family(variance, _few(matches))
+    continuous = family(variance, _few(scales))
+    assert isinstance(continuous, ProductKernel)
+    return Mixed(continuous, Categorical(1.0, _few(matches))) if matches else continuous
+
+
+def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
+    """Return a kernel for sequences: motifs at any position, plus a part that depends on the position."""
+    return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
+
+
+def families_of(space: Any) -> tuple[Family, ...]:
+    """Return the families learned for categorical axes: by position, and for sequences also with motifs."""
+    if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
+        return (Categorical,)
+    return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
+
+
+def _few(values: list[float]) -> float | tuple[float, ...]:
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def frame_of(space: Any, feedback: Feedback) -> Frame:
+    """Return a space as beliefs see it."""
+    return SubsetFrame(space, feedback) if space.axes is None else Frame(space, feedback)
+
+
+class SubsetFrame(Frame):
+    """A space of members."""
+
+    costly = True
+
+    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
+        super().__init__(space, feedback)
+        large = space.size > EXACT
+        self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
+        self.room = ROOM // 12 if large else ROOM  # each region adds its own members
+
+    def covariance(self, kernel: Kernel) -> SubsetCovariance:
+        """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
+        terms = () if isinstance(kernel, Custom) else kernel.terms
+        able = not all(self.symbols) or all(isinstance(own, Categorical | Motif) for own in terms)
+        need(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+        return SubsetCovariance(kernel, self._space, self.layout)
+
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each feature, None for kernels without distances."""
+        if isinstance(kernel, Custom):
+            return None
+        matches = [isinstance(term, Categorical) for term in kernel.terms]
+        features = [Straight(symbol) for symbol in self.symbols]
+        slopes = kernel.slopes(features) if all(self.symbols) or not any(matches) else None
+        return None if slopes is None else Smoothness(slopes, None, None, self.sides)
+
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a member about the average of its cell."""
+        places, shares = cell.some(WITHIN)
+        features = self._space.features[places]
+        gram = kernel(features, features)
+        return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
+
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
+        members, sparse = averaging_over(row.few for row in keys[0])
+        averaging = sparse.toarray()
+        features = self._space.features[members] / self.sides
+        gram = np.empty((len(features), len(features)))
+        step = max(1, BLOCK // len(features))
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            kernel = kernel_from(family, 1.0, axes / self.sides, self.symbols)
+            for low in range(0, len(features), step):
+                gram[low : low + step] = kernel(features[low : low + step], features)
+            covariance = averaging @ gram @ averaging.T
+            return np.asarray((covariance + covariance.T) / 2)
+
+        return correlations

@@ -1,0 +1,117 @@
+"""A model (kernel, noise and prior mean), which parts of it are learned, and their priors.
+
+Rewards are standardised while learning; results are in the user's units.
+
+This module knows rewards and kernels; it must not know regions, trees or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.gp.kernel_families import Family, Frame, kernel_from
+from zonal.gp.stats import Data
+from zonal.io.result_table import card
+from zonal.kernels.base import Kernel
+
+# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
+# lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis one and a half above.
+VARIANCE_PRIOR = (1.0, 1.5)
+LENGTHSCALE_PRIOR = (0.15, 1.3)
+NOISE_PRIOR = (0.2, 1.5)
+MEAN_PRIOR = 3.0  # std
+# Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
+CORRELATION_PRIOR = (1.5, 0.7)
+BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3)}  # of the odds, for correlations
+EPSILON = float(np.finfo(float).eps)
+SMALLEST = 1e-150  # scale of rewards: its square, a variance, must not underflow
+Spec = Kernel | Family | None
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """Which parts of the model are learned; what is given is kept."""
+
+    kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
+    noise: bool  # whether the noise is learned
+    mean: float | None  # the prior mean, None if it is learned
+
+    @cached_property
+    def given(self) -> Kernel | None:
+        """The kernel, if it is given."""
+        return self.kernel if isinstance(self.kernel, Kernel) else None
+
+    @property
+    def wanted(self) -> Family | None:
+        """The class of kernels to learn, if one was asked for."""
+        return None if isinstance(self.kernel, Kernel) else self.kernel
+
+
+@dataclass(frozen=True)
+class Model:
+    """A kernel, a noise and a prior mean, and how well they are known.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    noise : float, PerWeight or None
+        Standard deviation of one measurement; None where the user's own noise applies.
+    mean : float
+        Prior mean.
+    spread : dict of str to float
+        Standard deviation of the logarithm of each learned parameter ("variance", "lengthscale 0", "noise"), about
+        its relative error; for "correlation 0" of its log-odds.
+    measurements : int
+        How many measurements it was learned from; 0 for a first guess.
+    """
+
+    kernel: Kernel
+    noise: float | None
+    mean: float
+    spread: dict[str, float]
+    measurements: int
+
+    def _repr_html_(self) -> str:
+        """Return the model as a table, for a notebook."""
+        known = {f"relative error of {name}": spread for name, spread in self.spread.items()}
+        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **known}
+        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
+
+
+def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
+    """Return shift (the prior mean, if given) and scale that standardise rewards, from averages if possible."""
+    own = data.averages
+    if own.any():
+        return _units(data.mean[own], data.counted[own], data.scatter, mean)
+    # Differences alone tell nothing about the mean, and are about as large as f itself.
+    return mean or 0.0, _units(data.mean, data.counted, data.scatter, 0.0)[1]
+
+
+def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:
+    first = float(values[0])  # subtracted, so that equal values differ by exactly 0
+    shift = mean if mean is not None else first + float(np.average(values - first, weights=weights))
+    off = values - shift
+    top = max(float(np.max(np.abs(off))), math.sqrt(scatter))
+    if top <= 4 * EPSILON * abs(shift):  # nothing but rounding varies
+        return shift, max(abs(shift), SMALLEST) if shift else 1.0
+    # In units of the largest, so that squares do not underflow.
+    squares = float(np.average((off / top) ** 2, weights=weights)) + scatter / top / top / float(weights.sum())
+    return shift, max(top * math.sqrt(squares), SMALLEST)
+
+
+def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
+    """Return a model to use until there are enough rewards to learn from."""
+    centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
+    kernel = unknowns.given
+    if kernel is None:
+        usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
+        kernel = kernel_from(frame.family(unknowns.wanted), scale**2, usual, frame.symbols)
+    else:
+        scale = math.sqrt(kernel.point_variance)
+    noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
+    return Model(kernel, noise, centre if unknowns.mean is None else unknowns.mean, {}, 0)

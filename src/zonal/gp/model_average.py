@@ -1,0 +1,243 @@
+"""A belief under several models at once, so that uncertainty about the model is included.
+
+Each model has its own exact posterior over the same footprints. Mean and variance are those of the weighted
+mixture; the members are there for whatever needs more. A new reward multiplies each weight by the likelihood its
+model gave the reward. With one model this is that model's belief. A mixture never changes; updates return new
+ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from zonal._types import Floats, Ints
+from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.hyperparameters import Weighted
+from zonal.gp.kernel_families import Frame
+from zonal.gp.model import Model
+from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
+from zonal.gp.stats import Data, Ledger
+from zonal.gp.tracked import Tracked
+from zonal.kernels.feedback import AnyFootprints
+
+CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
+SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
+LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
+
+
+class Member(GaussianBelief):
+    """The belief under one model of a mixture.
+
+    Attributes
+    ----------
+    model : Model
+    log_weight : float
+    """
+
+    def __init__(self, covariance: Covariance, tracked: Tracked, model: Model, log_weight: float) -> None:
+        super().__init__(covariance, tracked)
+        self.model = model
+        self.log_weight = log_weight
+
+    def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
+        """Return the noise variance of a reward of `weight` times the usual time: as known, or the model's."""
+        if variance is not None:
+            return variance
+        assert self.model.noise is not None
+        return self.model.noise**2 / weight
+
+    def from_data(self, data: Data, of: Ints | None = None) -> Self:
+        """Return the belief from all rewards at once, or from those of some slots."""
+        slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
+        if of is not None:
+            own = np.isin(slots, of)
+            slots, rewards, variances = slots[own], rewards[own], variances[own]
+        return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
+
+    def prior_mean(self, slot: int) -> float:
+        """Return the prior mean of a footprint."""
+        odd = self.tracked.odd
+        return self.model.mean * odd[slot] if slot in odd else self.model.mean
+
+    def after(self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float) -> Self:
+        """Return the belief with one more reward: see `Mixture.observing`."""
+        if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
+            return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
+        noise = self.noise_variance(variance, weight) if variance is None else variance
+        prior = self.prior_mean(slot) if self.tracked.odd else self.model.mean
+        return self.observing(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
+
+
+class Mixture:
+    """Posteriors of all tracked footprints under several weighted models.
+
+    A tracked footprint is identified by its slot, in order of tracking.
+
+    Attributes
+    ----------
+    members : tuple of Member
+    zero : float
+        The value that means are relative to.
+    complaints : tuple of NumericalWarning
+        The warnings of the member with the largest weight.
+    """
+
+    def __init__(self, members: Sequence[Member], zero: float) -> None:
+        self.members = members
+        self.zero = zero
+        heaviest = max(members, key=_log_weight) if members[1:] else members[0]
+        self.complaints: tuple[NumericalWarning, ...] = heaviest.complaints
+
+    @classmethod
+    def built(
+        cls, frame: Frame, models: Sequence[Weighted], zero: float, tracked: Tracked, ledger: Ledger
+    ) -> Mixture:
+        """Return the belief from all rewards so far under some models."""
+        members = [
+            Member(frame.covariance(own.model.kernel), tracked, own.model, math.log(own.weight)) for own in models
+        ]
+        data = ledger.data()
+        return cls([own.from_data(data) for own in members] if ledger.total else members, zero)
+
+    def tracking(self, tracked: Tracked) -> Mixture:
+        """Return the mixture that tracks more footprints too."""
+        return Mixture([own.tracking(tracked) for own in self.members], self.zero)
+
+    def check(self, slot: int, reward: float, variance: float, ledger: Ledger) -> None:
+        """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
+        prior = max(self.members, key=_log_weight).prior[slot]
+        exact = ledger.exact(slot, KNOWN * prior)
+        if exact is None or variance > KNOWN * prior:
+            return
+        if abs(reward - exact) > CONTRADICTION * math.sqrt(prior) + 1e-9 * abs(reward - self.zero):
+            raise InvalidInput(
+                "a measurement without noise contradicts an earlier one of the same region, which was "
+                f"{exact:.9g}",
+                reward,
+                "Pass a noise or sem above 0 if measurements scatter.",
+            )
+
+    def observing(
+        self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
+    ) -> Mixture:
+        """Return the mixture with one more reward; `ledger` holds all rewards including this one.
+
+        `variance` is that of its noise, None if each model has its own; `weight` is its time, in usual times.
+        """
+        if not self.members[1:]:
+            return Mixture([self.members[0].after(slot, reward, variance, ledger, weight)], self.zero)
+        members = []
+        for own in self.members:
+            total = own.variance.item(slot) + own.noise_variance(variance, weight)
+            miss = reward - own.prior_mean(slot) - own.mean.item(slot)
+            lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
+            after = own.after(slot, reward, variance, ledger, weight)
+            after.log_weight -= lost
+            members.append(after)
+        top = max(own.log_weight for own in members)
+        for own in members:
+            own.log_weight = max(own.log_weight - top, LEAST_LOG_WEIGHT)
+        return Mixture(members, self.zero)
+
+    @property
+    def fragile(self) -> bool:
+        """Whether rounding shows in the belief under some model: see `GaussianBelief`."""
+        return any(own.fragile for own in self.members)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of the members; they add up to 1."""
+        logs = np.array([member.log_weight for member in self.members])
+        weights = np.exp(logs - logs.max())
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def columns(self) -> tuple[Floats, Floats]:
+        """Mean, relative to `zero`, and variance of all tracked footprints."""
+        own = self.members[0]
+        if self.members[1:] or own.model.mean != self.zero:
+            return self.mixed([member.variance for member in self.members])
+        return own.mean, own.variance
+
+    def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return mean and variance of the mixture with other variances of the members."""
+        weights = self.weights
+        means = np.stack([own.mean + (own.model.mean - self.zero) for own in self.members])
+        mean = weights @ means
+        return mean, weights @ (np.stack(variances) + (means - mean) ** 2)
+
+    def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
+        """Return mean and variance of footprints that need not be tracked."""
+        parts = self.under_models(footprints)
+        means = np.stack([mean for _, mean, _ in parts])
+        mean = self.weights @ means
+        return mean, self.weights @ (np.stack([variance for *_, variance in parts]) + (means - mean) ** 2)
+
+    def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
+        """Return for each model its weight, and the mean and variance of any footprints under it."""
+        found = []
+        for weight, own in zip(self.weights.tolist(), self.members, strict=True):
+            mean, variance = own.predict(footprints)
+            found.append((weight, own.model.mean - self.zero + mean, variance))
+        return found
+
+    def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
+        """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
+        means = np.array([own.model.mean for own in self.members])
+        priors = [own.prior if footprints is None else own.prior_of(footprints) for own in self.members]
+        prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
+        left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
+        return np.asarray(np.sqrt(np.minimum(left, 1.0)))
+
+    def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
+        """Return mean and joint covariance of footprints that need not be tracked."""
+        parts = [member.joint(footprints) for member in self.members]
+        means = np.stack(
+            [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
+        )
+        return self._together(means, [covariance for _, covariance in parts])
+
+    def covariance(self, slots: Ints) -> Floats:
+        """Return the joint covariance of some tracked footprints."""
+        means = np.stack([member.model.mean + member.mean[slots] for member in self.members])
+        return self._together(means, [member.covariance(slots) for member in self.members])[1]
+
+    def _together(self, means: Floats, covariances: Sequence[Floats]) -> tuple[Floats, Floats]:
+        weights = self.weights
+        mean = weights @ means
+        apart = means - mean
+        return mean, np.tensordot(weights, np.stack(covariances), 1) + (weights * apart.T) @ apart
+
+    def overlay(self) -> MixtureOverlay:
+        """Return the posterior to which pending measurements are added."""
+        return MixtureOverlay(self, tuple(member.overlay() for member in self.members))
+
+
+def _log_weight(own: Member) -> float:
+    return own.log_weight
+
+
+class MixtureOverlay:
+    """A mixture with pending measurements, each counted as observed at its mean under every model."""
+
+    def __init__(self, mixture: Mixture, members: tuple[Overlay, ...]) -> None:
+        self._mixture = mixture
+        self.members = members
+
+    def plus(
+        self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
+    ) -> MixtureOverlay:
+        """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
+        pairs = zip(self._mixture.members, self.members, strict=True)
+        more = tuple(own.plus(slot, member.noise_variance(variance, weight), minus) for member, own in pairs)
+        return MixtureOverlay(self._mixture, more)
+
+    @property
+    def columns(self) -> tuple[Floats, Floats]:
+        """Mean and variance of all tracked footprints; the means do not change."""
+        return self._mixture.mixed([overlay.variance for overlay in self.members])

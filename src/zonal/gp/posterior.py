@@ -1,0 +1,410 @@
+"""The exact Gaussian-process belief over averages (equation 4 of the paper).
+
+It is updated one observation at a time. For t observed rows and m tracked footprints it keeps
+``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
+a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
+row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
+distinct footprints (`mixture.py` counts them), the factor is built from one row each, so that a round's cost
+depends on the number of distinct regions and not on the number of rounds.
+
+A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
+beliefs and only written beyond the part that others use (`tiles.py`).
+
+This module knows covariances and rewards, relative to the prior mean; it must not know regions or trees.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack
+
+from zonal._blas import SHARED_FROM, libraries, one_thread
+from zonal._types import Floats, Ints
+from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.tiles import SQUARE, Tiles
+from zonal.gp.tracked import Tracked
+from zonal.kernels.feedback import AnyFootprints
+
+KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
+EXACT = 1e-9  # of the prior variance: less noise than this is nearly none
+FRAGILE = 1e-6  # of the prior variance: what is left of less, without noise, has lost too many digits for steps
+FEW_EXACT = 128  # rows: with so few, some of them without noise, building anew costs little
+DOUBTFUL = 1e-8  # the same where values contradict each other: in a given order fewer digits are right
+INDEFINITE = 1e-8  # of the prior variance: no rounding makes a variance this negative
+MISFIT = 1e-3  # of the prior std: a value this far from a known one does not fit the model
+ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
+AT_ONCE = 1 << 22  # covariances computed in one step
+MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
+SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
+KEPT = 384  # most footprints for which all prior covariances are cached
+
+
+class Covariance(Protocol):
+    """The prior covariance of averages under a kernel."""
+
+    def of(self, pairs: Any) -> Floats:
+        """Return the covariances of pairs of footprints, as a layout describes them."""
+
+
+class GaussianBelief:
+    """Mean and variance of every tracked footprint, given all observations so far.
+
+    A tracked footprint is identified by its slot, in order of tracking. Means are relative to the prior mean.
+
+    Attributes
+    ----------
+    tracked : Tracked
+        The footprints.
+    mean, variance, prior : array
+        Posterior means and variances, and prior variances, by slot.
+    slots : array of int
+        The slot of each row of the factor: one row per observation, until repeats are collapsed.
+    clamped, ignored : int
+        How many variances were raised to zero, and how many measurements were ignored because they contradict
+        values known exactly.
+    fragile : bool
+        Whether rounding may show: there are measurements without noise, and either few rows or some that imply
+        each other closely. Those that the others imply are left out; where they contradict the others, the earlier
+        ones hold. Whoever can builds such a belief at once, from all rewards, so that it depends on nothing else,
+        and what is decided is the same live and after opening the file.
+    complaints : tuple of NumericalWarning
+        Warnings so far, for the owner of the belief to emit.
+    """
+
+    def __init__(self, covariance: Covariance, tracked: Tracked) -> None:
+        libraries()  # found now, not during the first measurement
+        self._covariance = covariance
+        self.tracked = tracked
+        self.complaints: tuple[NumericalWarning, ...] = ()
+        self.fragile = False
+        self.clamped = 0
+        self.ignored = 0
+        self.prior = self.variance = covariance.of(tracked.own(0))
+        self.mean = np.zeros(tracked.size)
+        self._K: Tiles | None = None  # prior covariances of a few footprints, kept once all are known
+        if tracked.size == 1:
+            self._K = Tiles(128, 128, (KEPT, KEPT))
+            self._K.write(0, 0, self.prior[None])
+        self._clear()
+
+    def _clear(self) -> None:
+        self._V, self._L = Tiles(128, max(256, 3 * self.tracked.size // 2)), Tiles(128, 128, SQUARE, "F")
+        self._w = np.zeros(0)  # L^-1 (rewards of the rows)
+        self.slots = np.zeros(0, dtype=np.intp)  # of the rows
+
+    def _copy(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__ = {**self.__dict__}
+        return twin
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the factor, repeats included until they are collapsed."""
+        return len(self._w)
+
+    def tracking(self, tracked: Tracked) -> Self:
+        """Return the belief that tracks more footprints too."""
+        after, start, t = self._copy(), self.tracked.size, self._w.size
+        after.tracked = tracked
+        if self._K is not None and tracked.size <= KEPT:
+            block = self._covariance.of(tracked.since(start))
+            after._K = self._K.plus((start, start), start, 0, block)
+            after._K.first[:start, start : tracked.size] = block[:, :start].T
+            prior, cross = block.diagonal(start), block.take(self.slots, axis=1)
+        else:
+            after._K = None
+            prior = self._covariance.of(tracked.own(start))
+            cross = self._covariance.of(tracked.cross(start, self.slots))
+        if not t:
+            mean, variance = np.zeros(prior.size), prior
+        else:
+            v = self._solve(cross.T)
+            after._V = self._V.plus((t, start), 0, start, v)
+            mean = self._w @ v
+            variance = prior - np.add.reduce(v * v, 0)
+            if variance[variance.argmin()] < 0:
+                variance = after._repaired(variance, prior)
+        after.prior = np.concatenate((self.prior, prior))
+        after.mean = np.concatenate((self.mean, mean))
+        after.variance = np.concatenate((self.variance, variance))
+        return after
+
+    def observing(self, slot: int, reward: float, variance: float, least: float) -> Self:
+        """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
+
+        `least` is the noise variance of the mean of all rewards of this footprint, this one included.
+        """
+        own = self.variance.item(slot) + variance
+        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
+            return self._ignoring(slot, reward, variance, least)
+        after, t, m = self._copy(), self._w.size, self.mean.size
+        prior = self.prior.item(slot)
+        exact = variance < EXACT * prior
+        after.fragile = self.fragile or (exact and (t < FEW_EXACT or own < FRAGILE * prior))
+        d = math.sqrt(own)
+        lower = np.concatenate((self._V.column(slot, t), (d,)))  # this footprint's row of L
+        v = self._row(slot, lower[:t])
+        v /= d
+        w = (reward - self.mean.item(slot)) / d
+        after._V = self._V.plus((t, m), t, 0, v[None])
+        after._L = self._L.plus((t, t), t, 0, lower[None])
+        after._w = np.concatenate((self._w, (w,)))
+        after.slots = np.concatenate((self.slots, (slot,)))
+        after.mean = self.mean + v * w
+        left = self.variance - v * v
+        if left[left.argmin()] < 0:
+            left = after._repaired(left, self.prior)
+        # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
+        if left[slot] > least:
+            left[slot] = least
+        after.variance = left
+        return after
+
+    def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
+        """Return the belief from all rewards at once, a row for each footprint that adds to the others."""
+        after, m = self._copy(), len(self.prior)
+        after._clear()
+        with one_thread():
+            kept = after._factorise(slots, rewards, variances)
+            slots, rewards, variances = slots[kept], rewards[kept], variances[kept]
+            after.slots, t = slots, len(slots)
+            after._w = w = after._L.solve(rewards[:, None])[:, 0]
+            after.mean, after.variance = np.empty(m), np.empty(m)
+            step = max(1, AT_ONCE // max(t, 1))
+            for start in range(0, m, step):
+                some = slice(start, min(start + step, m))
+                if self._K is None:
+                    cross = self._covariance.of(self.tracked.cross(start, slots, some.stop))
+                else:
+                    cross = self._K.first[some].take(slots, axis=1)
+                v = after._L.solve(cross.T)
+                after._V.write(0, start, v)
+                after.mean[some] = w @ v
+                after.variance[some] = self.prior[some] - np.add.reduce(v * v, 0)
+        if m and np.minimum.reduce(after.variance) < 0:
+            after.variance = after._repaired(after.variance, self.prior)
+        after.variance[slots] = np.minimum(after.variance[slots], variances)
+        return after
+
+    def residuals(self) -> Floats:
+        """Return standardised leave-one-out residuals of the rows, or of some if there are many."""
+        t = len(self._w)
+        some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
+        with one_thread():
+            inverse = self._L.solve(np.equal.outer(np.arange(t), some).astype(float))
+            return np.asarray((inverse.T @ self._w) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
+
+    def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
+        """Return mean and variance of footprints that need not be tracked."""
+        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, enter=False))
+        return mean, np.maximum(self.prior_of(footprints) - np.add.reduce(v * v, 0), 0.0)
+
+    def prior_of(self, footprints: AnyFootprints) -> Floats:
+        """Return the prior variance of footprints that need not be tracked."""
+        layout = self.tracked.layout
+        return self._covariance.of(layout.own(layout.keys(footprints, enter=False)))
+
+    def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
+        """Return mean and joint covariance of footprints that need not be tracked."""
+        layout = self.tracked.layout
+        keys = layout.keys(footprints, enter=False)
+        prior = self._covariance.of(layout.pairs(keys, keys))
+        mean, v = self._seen_from_rows(keys)
+        with one_thread():
+            return mean, (prior + prior.T) / 2 - v.T @ v
+
+    def _seen_from_rows(self, keys: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return the mean of footprints, and their columns of V."""
+        if not len(self._w):
+            return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
+        pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self.slots, axis=1))
+        with one_thread():
+            v = self._L.solve(self._covariance.of(pairs).T)
+            return self._w @ v, v
+
+    def overlay(self) -> Overlay:
+        """Return the posterior to which pending measurements are added."""
+        return Overlay(self)
+
+    def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
+        """Return the posterior covariance of some tracked footprints with others, or with each other."""
+        t, other = len(self._w), slots if others is None else others
+        v = self._V.columns(slots, t)
+        w = v if others is None else self._V.columns(other, t)
+        joint = self._between(slots, other)
+        with one_thread(v.size):
+            joint -= v.T @ w
+        return joint
+
+    def _between(self, slots: Ints, others: Ints) -> Floats:
+        """Return the prior covariance of some tracked footprints with others."""
+        if self._K is None:
+            return self._covariance.of(self.tracked.between(slots, others))
+        return self._K.first.take(slots, axis=0).take(others, axis=1)
+
+    def covariance_row(self, slot: int) -> Floats:
+        """Return the posterior covariance of one tracked footprint with all of them."""
+        return self._row(slot, self._V.column(slot, self._w.size).copy())
+
+    def _row(self, slot: int, column: Floats) -> Floats:
+        """Return the posterior covariance of one footprint with all of them, given its column of V."""
+        t, m = self._w.size, self.mean.size
+        kept = self._K
+        row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.first[slot, :m]
+        if t * m < SHARED_FROM:
+            return row - self._V.times(column, m)
+        with one_thread():
+            return row - self._V.times(column, m)
+
+    def _solve(self, cross: Floats) -> Floats:
+        """Return L^-1 cross."""
+        t = self._w.size
+        if t <= SMALL and cross.shape[1] < FEW and t <= self._L.first.shape[0]:
+            # Copying L costs less than limiting LAPACK to one thread.
+            solved: Floats = blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1)
+            return solved
+        with one_thread():
+            return self._L.solve(cross)
+
+    def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> Self:
+        """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
+        after = self._copy()
+        if slot in self.slots:
+            after.variance = self.variance.copy()
+            after.variance[slot] = min(self.variance[slot], least)
+        else:
+            after.fragile = True
+        if self._misfits(slot, reward, self.mean.item(slot), variance):
+            after._ignore(reward, self.mean.item(slot))
+        return after
+
+    def _misfits(self, slots: Any, rewards: Any, implied: Any, variances: Any) -> Any:
+        """Tell which rewards of footprints known exactly contradict what is implied for them."""
+        return abs(rewards - implied) > MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+
+    def _ignore(self, reward: float, implied: float) -> None:
+        """Count a reward that is ignored, and warn of the first."""
+        self.ignored += 1
+        if self.ignored == 1:
+            self._complain(
+                f"a measurement {reward:.6g} from the prior mean was ignored: nearly noiseless ones imply "
+                f"{implied:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
+            )
+
+    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Any:
+        """Write the lower Cholesky factor of the rows that add to the others; return which these are."""
+        gram = self._between(slots, slots)
+        np.fill_diagonal(gram, gram.diagonal() + variances)
+        # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
+        factor, info = lapack.dpotrf(gram.copy().T, lower=1, clean=1, overwrite_a=1)
+        kept: Any = slice(None)
+        if info or (factor.diagonal() ** 2 <= FRAGILE * self.prior[slots]).any():  # in this order digits are lost
+            factor, kept = self._agreeing(gram, slots, rewards, variances)
+            if factor is None:
+                factor, kept = self._earlier(gram, slots, rewards, variances)
+        own, prior, noise = factor.diagonal() ** 2, self.prior[slots[kept]], variances[kept]
+        shows = (own < FRAGILE * prior) | (len(own) <= FEW_EXACT)
+        self.fragile = len(own) < len(slots) or bool((shows & (noise < EXACT * prior)).any())
+        high = self._L.tile[0]
+        for start in range(0, len(factor), high):  # entries above the diagonal are 0
+            self._L.write(start, 0, factor[start : start + high, : start + high])
+        return kept
+
+    def _agreeing(
+        self, gram: Floats, slots: Ints, rewards: Floats, variances: Floats
+    ) -> tuple[Floats | None, Ints]:
+        """Return the factor of the rows that imply the others, and these rows, the most uncertain ones first.
+
+        Of all choices this one loses the fewest digits. There is no factor if the others contradict these.
+        """
+        scale = np.sqrt(np.where(self.prior[slots] > 0, self.prior[slots], 1.0))
+        factor, order, rank, _ = lapack.dpstrf(gram / np.outer(scale, scale), tol=KNOWN, lower=1)
+        order = order - 1
+        kept, others = order[:rank], order[rank:]
+        factor = np.tril(factor)[:, :rank] * scale[order][:, None]
+        left = gram[others, others] - np.add.reduce(factor[rank:] ** 2, 1)
+        if (left < -INDEFINITE * scale[others] ** 2).any():
+            fix = "Give measurements a noise above 0; check a kernel and times of your own."
+            problem = "the covariance of the measurements is not positive definite"
+            raise InvalidInput(problem, f"{len(gram)} regions", fix)
+        w = lapack.dtrtrs(factor[:rank], rewards[kept], lower=1)[0] if rank else np.zeros(0)
+        wrong = self._misfits(slots[others], rewards[others], factor[rank:] @ w, variances[others]).any()
+        return None if wrong else factor[:rank], kept
+
+    def _earlier(self, gram: Floats, slots: Ints, rewards: Floats, variances: Floats) -> tuple[Floats, list[int]]:
+        """Return the factor of the rows that those before do not imply, and these rows: earlier values hold."""
+        factor, w, kept = np.zeros(gram.shape, order="F"), np.zeros(len(slots)), list[int]()
+        for row, slot in enumerate(slots.tolist()):
+            n, lower, reward = len(kept), np.zeros(0), rewards.item(row)
+            if n:
+                lower, _ = lapack.dtrtrs(factor[:, :n], gram[row].take(kept), lower=1)
+            own, implied = gram.item(row, row) - float(lower @ lower), float(lower @ w[:n])
+            if own > DOUBTFUL * self.prior.item(slot):
+                factor[n, :n], factor[n, n] = lower, math.sqrt(own)
+                w[n] = (reward - implied) / factor[n, n]
+                kept.append(row)
+            elif self._misfits(slot, reward, implied, variances.item(row)):
+                self._ignore(reward, implied)
+        return factor[: len(kept), : len(kept)], kept
+
+    def _repaired(self, variance: Floats, prior: Floats) -> Floats:
+        """Return variances with negative ones raised to zero; warn if they are more negative than rounding."""
+        bad = int(np.count_nonzero(variance < -ROUNDING * prior))
+        if bad and not self.clamped:
+            self._complain(
+                "posterior variances came out negative and were set to 0: the measurements' noise is too small "
+                "for double precision. Pass a larger noise."
+            )
+        self.clamped += bad
+        return np.maximum(variance, 0.0)
+
+    def _complain(self, message: str) -> None:
+        self.complaints = (*self.complaints, NumericalWarning(message))
+
+
+class Overlay:
+    """The variances of a belief with measurements under way: means stay, variances shrink.
+
+    A pending measurement counts as observed at its mean. It does not enter the belief, and an overlay never
+    changes: each pending measurement makes a new one.
+    """
+
+    def __init__(
+        self, belief: GaussianBelief, rows: tuple[Floats, ...] = (), variance: Floats | None = None
+    ) -> None:
+        self._belief = belief
+        self._rows = rows
+        self.variance = belief.variance if variance is None else variance
+
+    def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
+        """Return the covariance of some tracked footprints with others, or with each other."""
+        joint = self._belief.covariance(slots, others)
+        for v in self._rows:
+            joint -= np.outer(v[slots], v[slots if others is None else others])
+        return joint
+
+    def plus(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
+        """Return the overlay with one more pending measurement, or itself if its footprint is known exactly.
+
+        With `minus`, the difference of two footprints is measured.
+        """
+        row, own = self._row(slot), self.variance[slot]
+        if minus is not None:
+            other = self._row(minus)
+            own, row = own + self.variance[minus] - 2 * row[minus], row - other
+        own += variance
+        if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
+            return self
+        v = row / math.sqrt(own)
+        return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))
+
+    def _row(self, slot: int) -> Floats:
+        """Return the covariance of one tracked footprint with all of them."""
+        row = self._belief.covariance_row(slot)
+        for v in self._rows:
+            row -= v[slot] * v
+        return row

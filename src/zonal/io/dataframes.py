@@ -1,0 +1,174 @@
+"""Data frames of any library, as named columns with the labels of their rows.
+
+narwhals, imported when a frame is passed, handles the libraries. Rows of pandas have labels, which decide which
+value belongs to which row; this module orders values by them, or raises. It must not know what the columns mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from zonal._types import Ints
+from zonal.errors import InvalidInput, attribute, need, refuse
+from zonal.io.files import library
+
+Labels = tuple[Hashable, ...]
+
+
+class DataFrame(Protocol):
+    """A data frame of pandas, polars, Arrow, narwhals or another library whose frames have columns."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns, or their names."""
+
+
+class DataSeries(Protocol):
+    """One column of a data frame."""
+
+    def to_numpy(self) -> Any:
+        """Return its values."""
+
+
+class Columns(NamedTuple):
+    """A data frame: its columns by name, and the labels of its rows if the library has any."""
+
+    columns: dict[str, Any]
+    labels: Labels | None
+
+
+class Series(NamedTuple):
+    """One column: its values, and the labels of its rows if the library has any."""
+
+    values: Any
+    labels: Labels | None
+
+
+def as_frame(thing: Any) -> Columns | None:
+    """Return a data frame as columns, None if it is not one."""
+    tabular = any(hasattr(type(thing), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+    if not tabular or _is_series(thing):
+        return None
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(thing, pass_through=True)
+        if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+            if not hasattr(thing, "column_names") and not hasattr(thing, "__arrow_c_stream__"):
+                return None
+            fix = "Run pip install pyarrow, or pass a dict of columns."
+            frame = nw.from_native(
+                library("pyarrow", "reading this table", type(thing).__name__, fix).table(thing)
+            )
+    except nw.exceptions.DuplicateError:
+        names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
+        raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
+    lazy = isinstance(frame, nw.LazyFrame)
+    need(not lazy, "a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
+    native = frame.to_native()
+    labels = _labels(native)
+    if shapes_of(native) is not None:
+        return Columns(_centroids(native), labels)
+    return Columns({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
+
+
+def as_series(thing: Any) -> Series | None:
+    """Return one column of a data frame, None if it is not one."""
+    if not _is_series(thing):
+        return None
+    native = thing.to_native() if hasattr(thing, "to_native") else thing
+    return Series(native.to_numpy(), _labels(native))
+
+
+def _labels(native: Any) -> Labels | None:
+    return tuple(native.index) if hasattr(native, "iloc") else None
+
+
+def shapes_of(thing: Any) -> Any:
+    """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
+    return attribute(thing, "geometry") if attribute(thing, "iloc") is not None else None
+
+
+def without_shapes(frame: Any) -> Any:
+    """Return a GeoDataFrame without its columns of shapes."""
+    return frame.drop(columns=[name for name in frame.columns if str(frame[name].dtype) == "geometry"])
+
+
+def useful(labels: Labels | None) -> Labels | None:
+    """Return labels as files hold them, or None if they only number the rows, as a default index does."""
+    return None if labels is None or labels == tuple(range(len(labels))) else tuple(map(as_label, labels))
+
+
+def as_label(label: Hashable) -> Hashable:
+    """Return a label as a file holds it: a date, or anything else that is neither text nor number, as its text."""
+    if isinstance(label, tuple):
+        return tuple(map(as_label, label))
+    plain = label is None or isinstance(label, str | int | float | np.number | np.bool_)
+    if plain:
+        return label
+    try:
+        return str(label)
+    except Exception:  # whatever a user's object raises
+        raise InvalidInput("a label must be text, a number or a date", label, "Pass names of the rows.") from None
+
+
+def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
+    """Return a series' values in the order of the rows they belong to; anything else unchanged.
+
+    Of `ways`, the possible names of the rows, the first that fits is used. Messages call the values `what`.
+    """
+    series = as_series(values)
+    return values if series is None else series.values[row_order(series.labels, ways, what)]
+
+
+def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
+    """Return which entry of something labelled belongs to each row."""
+    as_they_are = slice(None)
+    if labels is None or labels in map(tuple, ways):
+        return as_they_are
+    for way in ways:
+        order = _places(labels, way)
+        if order is not None:
+            return order
+    if useful(labels) is None:
+        return as_they_are
+    known = {str(name) for way in ways for name in way}
+    stray = next((label for label in labels if str(label) not in known), labels[0])
+    fix = "Give both the same index, or pass .to_numpy() if the order is right as it is."
+    raise InvalidInput(f"the index of {what} does not name the same rows, once each", stray, fix)
+
+
+def _places(labels: Labels, names: Sequence[Hashable]) -> Ints | None:
+    """Return where each of some names is among the labels, None unless they are the same, once each."""
+    texts = all(isinstance(name, str) for name in names)
+    place = {str(label) if texts else label: row for row, label in enumerate(labels)}
+    same = len(place) == len(labels) == len(names) and place.keys() == set(names)
+    return np.array([place[name] for name in names], dtype=np.intp) if same else None
+
+
+def _is_series(thing: Any) -> bool:
+    """Tell whether something is one column: of pandas, polars, narwhals or Arrow."""
+    kind = type(thing)
+    return (
+        hasattr(kind, "to_numpy")
+        and hasattr(kind, "__len__")
+        and not hasattr(kind, "columns")
+        and not hasattr(kind, "column_names")
+    )
+
+
+def _centroids(frame: Any) -> dict[str, Any]:
+    """Return the centroids of a GeoDataFrame; its other columns are not coordinates."""
+    import shapely
+
+    shapes = np.asarray(frame.geometry)
+    empty = np.flatnonzero(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    refuse((frame.index[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
+    middle = shapely.centroid(shapes)
+    crs = getattr(frame, "crs", None)
+    names = ("lon", "lat") if crs is not None and crs.is_geographic else ("x", "y")
+    return dict(zip(names, (shapely.get_x(middle), shapely.get_y(middle)), strict=True))

@@ -1,0 +1,199 @@
+"""Settings as somebody wrote them, in a TOML file or in options, with where each is written.
+
+Whatever is wrong with them, the error names the line. This module must not know what the keys mean.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zonal.errors import InvalidInput, need
+from zonal.io.files import content_of, file_path, parsed, text_of
+from zonal.io.hints import guess
+
+Key = tuple[str, ...]  # path of a key in nested tables
+
+LARGEST_WHOLE = 2**63  # TOML's own limit
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings as somebody wrote them, and where."""
+
+    words: Mapping[str, Any]  # sections of keys and values
+    places: Mapping[Key, str] = field(default_factory=dict)  # of a key, such as "line 7 of sky.toml"
+    source: str = "the recipe"  # where all of it is written
+    folder: Path = Path()  # that names of tables are relative to
+
+    def place(self, path: Key) -> str:
+        """Return where a key, or the table that contains it, is written."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, self.source)
+
+    @contextmanager
+    def blamed(self, *path: str) -> Iterator[None]:
+        """Add to an error where its cause is written: the key under `path` that it mentions, or `path`."""
+        try:
+            yield
+        except InvalidInput as error:
+            said = str(error)
+            if not said.startswith((self.source, *self.places.values())):
+                named = [own for own in self.places if own[: len(path)] == path and len(own) > len(path)]
+                named = [own for own in named if re.search(rf"\b{re.escape(own[-1])}\b", said)]
+                error.args = (f"{self.place(max(named, key=lambda own: len(own[-1]), default=path))}: {said}",)
+            raise
+
+    def section(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
+        """Return a section, {} if it is missing, after checking its keys."""
+        words = self.words.get(name, {})
+        self.table(words, (name,), keys)
+        return dict(words)
+
+    def table(self, words: Any, path: Key, keys: Sequence[str] | None) -> None:
+        """Raise unless `words` is a table with no other keys than `keys`."""
+        with self.blamed(*path):
+            problem = f"[{'.'.join(path)}] must be a table"
+            need(isinstance(words, Mapping), problem, words, "Write its keys below the header.")
+        for key in words:
+            if keys is not None and key not in keys:
+                problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
+                raise self._unknown(key, (*path, key), problem, keys)
+
+    def choice(self, word: Any, path: Key, choices: Mapping[str, Any]) -> Any:
+        """Return the value that a word stands for."""
+        if not isinstance(word, str) or word.lower() not in choices:
+            raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
+        return choices[word.lower()]
+
+    def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
+        """Return the error for a word that is not among the known ones."""
+        fix = f"{guess(str(word).lower(), known)}There are {', '.join(known)}."
+        return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """Read a recipe from a TOML file; errors name the line."""
+    file = file_path(path)
+    text = text_of(content_of(file, "the recipe"), "the recipe", path)
+    return parse_recipe(text, file.name, file.parent)
+
+
+def parse_recipe(text: str, name: str = "recipe", folder: Path = Path()) -> Recipe:
+    """Return a recipe from its text; errors name the line."""
+    places = {path: f"line {line} of {name}" for path, line in _lines(text).items()}
+    try:
+        words = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{name} is nested too deeply", "[[[...", "Write plain lists and tables.") from None
+    except ValueError as error:  # of TOML, or of a number that is too long
+        raise _not_toml(text, name, error) from None
+    recipe = Recipe(words, places, name, folder)
+    check_values(recipe)
+    return recipe
+
+
+def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
+    what, _, where = str(error).partition(" (at ")
+    found = re.match(r"line (\d+)", where)
+    lines = text.splitlines() or [""]
+    line = min(int(found[1]) if found else len(lines), len(lines))
+    fix = "Write key = value; texts need quotation marks, and `zonal new --template` shows how it looks."
+    return InvalidInput(f"line {line} of {name}: {what[:1].lower()}{what[1:]}", lines[line - 1].strip(), fix)
+
+
+def check_values(recipe: Recipe) -> None:
+    """Raise for integers beyond TOML's own limit; not every reader of TOML does."""
+    waiting: list[tuple[Key, Any]] = [((), recipe.words)]
+    while waiting:
+        path, words = waiting.pop()
+        if isinstance(words, Mapping):
+            waiting += [((*path, key), own) for key, own in words.items()]
+        elif isinstance(words, list):
+            waiting += [(path, own) for own in words]
+        elif isinstance(words, int):
+            small, value = -LARGEST_WHOLE <= words < LARGEST_WHOLE, hex(words)[:20] + "..."
+            problem = f"{recipe.place(path)}: a whole number is too large"
+            need(small, problem, value, "Pass a number of at most 64 bits.")
+
+
+HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")
+KEY = re.compile(r"""\s*(?P<key>(?:[\w.-]|\s*\.\s*|"[^"]*"|'[^']*')+?)\s*=""")
+
+
+def _lines(text: str) -> dict[Key, int]:
+    """Return the line at which each key is written, as far as can be told; the first, if there are several."""
+    lines: dict[Key, int] = {}
+    section: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := HEADER.match(line):
+            section = _key(header["key"])
+            lines.setdefault(section, number)
+        elif key := KEY.match(line):
+            lines.setdefault((*section, *_key(key["key"])), number)
+    return lines
+
+
+def _key(written: str) -> Key:
+    """Return a key, which may have dots and quotation marks, as its parts."""
+    parts: list[str] = []
+    try:
+        words = tomllib.loads(f"{written} = 0")
+    except (ValueError, RecursionError):
+        return (written.strip(),)
+    while isinstance(words, dict) and words:
+        parts.append(next(iter(words)))
+        words = words[parts[-1]]
+    return tuple(parts)
+
+
+AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>[^:]*))?(?::(?P<scale>[^:]+))?")
+SYMBOLS = re.compile(r"(?P<name>[^=]+)=(?P<symbols>[^=]*,[^=]*)")
+
+
+def axis_words(texts: Sequence[str]) -> dict[str, Any]:
+    """Return axes from their command-line form: ``l=-180..180:deg``, ``c=1e-3..1:M:log``, ``dye=r,g``."""
+    axes: dict[str, Any] = {}
+    for text in texts:
+        name, axis = _axis(text)
+        need(name not in axes, "an axis is named twice", text, "Give each its own name.")
+        axes[name] = axis
+    return axes
+
+
+def _axis(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an axis and its keys."""
+    if line := AXIS.fullmatch(text):
+        low, high = parsed(line["low"]), parsed(line["high"])
+        if low is not None and high is not None:
+            named = {key: line[key].strip() for key in ("unit", "scale") if line[key]}
+            return line["name"].strip(), {"low": low, "high": high, **named}
+    elif listed := SYMBOLS.fullmatch(text):
+        symbols = _symbols(listed["symbols"])
+        if symbols:
+            return listed["name"].strip(), {"symbols": symbols}
+    fix = "Write x=0..1, or l=-180..180:deg:periodic, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
+    raise InvalidInput("an axis needs a name and two numbers, or a name and symbols", text, fix)
+
+
+def _symbols(text: str) -> list[Any]:
+    """Return symbols, as numbers if all are; none for two numbers, which are probably bounds in the wrong form."""
+    symbols = [symbol.strip() for symbol in text.split(",")]
+    numbers = [own for own in map(parsed, symbols) if own is not None]
+    if len(numbers) < len(symbols):
+        return symbols
+    return [int(own) if own % 1 == 0 else own for own in numbers] if len(numbers) > 2 else []
+
+
+def sequence_words(text: str) -> dict[str, Any]:
+    """Return sequences from their command-line form: ``ACGT,8``."""
+    alphabet, comma, length = text.rpartition(",")
+    both = comma and re.fullmatch(r"\s*[0-9]{1,9}\s*", length)
+    need(both, "sequences need an alphabet and a length", text, "Write ACGT,8.")
+    return {"alphabet": alphabet.strip(), "length": int(length)}

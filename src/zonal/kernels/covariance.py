@@ -1,0 +1,234 @@
+"""Prior covariance of averages over products of intervals and sets of symbols.
+
+Kernels and regions are products over axes, so the covariance of two averages is the product over axes of
+one-dimensional averages. The layout knows which pairs of intervals are equivalent; a kernel needs one average for
+each such case. Grids of s^d points therefore cost d averages of s x s values per case, and covariances of several
+models share everything else. On a categorical axis the average over two sets is ``rho + (1 - rho) p . q``, with p
+and q the frequencies of the symbols in them: all completions of a prefix cost no more than the prefix. Motifs are
+not products; their averages are in `motifs.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats
+from zonal.kernels.base import Factor, Kernel, Match, Term
+from zonal.kernels.combinations import OwnSums, Pairs, Sums
+from zonal.kernels.integrals import quick
+from zonal.kernels.layout import Alike, Intervals, ProductLayout, Repeated
+from zonal.kernels.measures import Measure, means
+from zonal.kernels.spectrum import Motif, Pieces
+from zonal.kernels.stationary import Profile
+
+TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
+FEW = 64  # most cases that are computed without removing duplicates
+MOST_KEPT = 1024  # factors of kernels whose averages are cached
+MOST_KIN = 16  # lengthscales for which a few cases are computed together
+
+
+class Distances:
+    """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout.
+
+    `kin` are others that differ in the lengthscale only, the last ones used: a few cases are computed for all.
+    """
+
+    def __init__(
+        self,
+        intervals: Intervals,
+        measures: Sequence[Measure],
+        profile: Profile,
+        lengthscale: float,
+        kin: deque[Distances],
+    ) -> None:
+        self._intervals = intervals
+        self._measures = measures
+        self._profile = profile
+        self._scale = 1 / lengthscale
+        self._kin = kin
+        self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
+
+    def of(self, alike: Alike | Repeated) -> Floats:
+        """Return the averages of pairs of intervals, computing those that are new."""
+        if isinstance(alike, Repeated):
+            return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
+        case = alike[0]
+        if self._values.size < self._intervals.cases:
+            self._grow()
+        mean = self._values.take(case)
+        if not mean.size or mean.item(mean.argmax()) < np.inf:  # false for NaN
+            return mean
+        all_shared = self._obtain(case[mean != mean])  # NaN
+        mean = self._values.take(case)
+        if not all_shared:
+            self._compute_alone(mean, alike)
+        return mean
+
+    def _compute_alone(self, mean: Floats, alike: Alike) -> None:
+        """Compute the averages of pairs without a shared case, some rows at a time."""
+        case, some, others = alike
+        step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
+        for start in range(0, len(case), step):
+            own = slice(start, start + step)
+            where = case[own], some[:, own], others if case.ndim > 1 else others[:, own]
+            at, geometry, views, off_grid = self._intervals.alone(where)
+            for profile, one in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
+                if one.any():
+                    found = means(self._measures, views[:, one], profile, geometry[:, one], self._scale)
+                    mean[own].reshape(-1)[at[one]] = found
+
+    def _grow(self) -> None:
+        """Make room for all cases of the layout."""
+        more = max(self._intervals.cases - self._values.size, self._values.size)
+        self._values = np.concatenate((self._values, np.full(more, np.nan)))
+
+    def _obtain(self, cases: NDArray[np.intp]) -> bool:
+        """Compute or copy the averages of some cases; return whether all of them are cases of the list."""
+        alike = self._intervals.first(cases)
+        if alike is None:
+            return self._compute(cases, self._profile)
+        off_grid = alike == alike  # no NaN
+        first = np.where(off_grid, alike, cases).astype(np.intp)
+        known = self._values.take(first)
+        on_grid, missing = first[~off_grid], first[off_grid & (known != known)]
+        if missing.size:
+            self._compute(missing, quick(self._profile))
+        all_shared = self._compute(on_grid, self._profile) if on_grid.size else True
+        self._values[cases] = self._values.take(first)
+        return all_shared
+
+    def _compute(self, cases: NDArray[np.intp], profile: Profile) -> bool:
+        """Compute the averages of some cases; return whether all of them are cases of the list."""
+        if cases.size > FEW:  # many of them more than once
+            wanted = np.zeros(self._values.size, dtype=bool)
+            wanted[cases] = True
+            (cases,) = wanted.nonzero()
+        geometry, view = self._intervals.geometry(cases)
+        all_shared = bool(geometry[0, geometry[0].argmax()] < np.inf)  # false for NaN
+        if not all_shared:  # pairs without a shared case stay NaN
+            known = geometry[0] >= 0
+            cases, geometry, view = cases[known], geometry[:, known], view[known]
+        if self not in self._kin:
+            self._kin.append(self)
+        if len(self._measures) == 1:
+            self._fill(self._measures[0], profile, cases, geometry)
+            return all_shared
+        for number, measure in enumerate(self._measures):
+            own = view == number
+            self._fill(measure, profile, cases[own], geometry[:, own])
+        return all_shared
+
+    def _fill(self, measure: Measure, profile: Profile, cases: NDArray[np.intp], geometry: Floats) -> None:
+        """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
+        if len(self._kin) == 1 or cases.size > FEW:
+            self._values[cases] = measure.mean(profile, geometry, self._scale)
+            return
+        scales = np.array([own._scale for own in self._kin]).repeat(cases.size)
+        every = measure.mean(profile, np.tile(geometry, len(self._kin)), scales)
+        for own, values in zip(self._kin, every.reshape(len(self._kin), cases.size), strict=True):
+            if own._values.size < self._intervals.cases:
+                own._grow()
+            own._values[cases] = values
+
+
+class Matches:
+    """Averages of one factor of a kernel along a categorical axis: rho + (1 - rho) times the overlap."""
+
+    def __init__(self, correlation: float) -> None:
+        self._correlation = correlation
+
+    def of(self, overlap: Floats) -> Floats:
+        """Return the averages of sets with these overlaps."""
+        return self._correlation + (1 - self._correlation) * overlap
+
+
+def averages(
+    layout: Any, measures: Sequence[Any], factor: Factor, kin: deque[Distances] | None = None
+) -> Distances | Matches:
+    """Return the averages of a factor of a kernel along an axis with this layout."""
+    if isinstance(factor, Match):
+        return Matches(factor.correlation)
+    return Distances(layout, measures, factor.profile, factor.lengthscale, deque() if kin is None else kin)
+
+
+class Products:
+    """One term of a kernel: a product over axes, with variance one."""
+
+    def __init__(self, factors: Sequence[Any]) -> None:
+        self._factors = factors
+
+    def of(self, pairs: Pairs) -> Floats:
+        """Return the covariances of pairs of footprints."""
+        axes = pairs[0]
+        product: Floats = self._factors[0].of(axes[0])
+        for factor, axis in zip(self._factors[1:], axes[1:], strict=True):
+            product *= factor.of(axis)
+        return product
+
+    def within(self, own: Pairs) -> Floats:
+        """Return the variance of f at a point about the average of its region."""
+        return 1 - self.of(own)
+
+
+class Tables:
+    """Averages over the footprints of a layout, cached for every part of a kernel that was used."""
+
+    def __init__(self, layout: ProductLayout) -> None:
+        self.layout = layout
+        self._kept: dict[tuple[int, Factor], Distances] = {}
+        self._kin: dict[tuple[int, Profile], deque[Distances]] = {}
+        self._pieces: dict[Motif, Pieces] = {}
+
+    def _factor(self, j: int, factor: Factor) -> Distances | Matches:
+        """Return the averages of a factor along an axis."""
+        if (j, factor) in self._kept:
+            return self._kept[j, factor]
+        own = self.layout.axes[j].factor(factor)
+        kin = None if isinstance(own, Match) else self._kin.setdefault((j, own.profile), deque(maxlen=MOST_KIN))
+        found = averages(self.layout.parts[j], self.layout.measures[j], own, kin)
+        if isinstance(found, Distances):  # these cache what they have computed
+            if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[j, factor] = found
+        return found
+
+    def term(self, term: Term) -> Products | Pieces:
+        """Return the covariances of averages under one term of a kernel, with variance one."""
+        if not isinstance(term, Motif):
+            return Products([self._factor(j, own) for j, own in enumerate(term.along(self.layout.symbols))])
+        alike = replace(term, variance=1.0)
+        if alike not in self._pieces:
+            self._pieces[alike] = Pieces(self.layout, term)
+        return self._pieces[alike]
+
+
+class ProductCovariance:
+    """Prior covariance of averages over regions that are products over axes.
+
+    The kernel is a sum of products over axes, and of motifs; the tables are shared with those of other kernels.
+    """
+
+    def __init__(self, kernel: Kernel, tables: Tables) -> None:
+        self._terms = [(term.variance, tables.term(term)) for term in kernel.terms]
+        self._sums = tables.layout.sums
+
+    def of(self, pairs: Any) -> Floats:
+        """Return the covariances of pairs of footprints, some of which may be sums of others."""
+        if self._sums.known and isinstance(pairs, Sums | OwnSums):
+            return pairs.of(self.of)
+        variance, first = self._terms[0]
+        total = first.of(pairs)
+        total *= variance
+        for variance, term in self._terms[1:]:
+            total += variance * term.of(pairs)
+        return total
+
+    def within(self, own: Pairs) -> Floats:
+        """Return the prior variance of f at a point about the average over each footprint around it."""
+        return np.asarray(np.sum([variance * term.within(own) for variance, term in self._terms], axis=0))

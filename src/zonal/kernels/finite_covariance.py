@@ -1,0 +1,253 @@
+"""Prior covariance of averages over sets of members: the matrix ``A K A'`` of equation 4, without storing K.
+
+Each footprint is a sparse row of A over the members met so far. The kernel is evaluated between members a block at
+a time, and only averages are stored.
+
+Up to `EXACT` members everything is exact. In larger spaces a region is represented by some of its members: those
+within it of `WHOLE` members spread evenly over the whole space, and at least `FEW` of its own. The average of a
+region is then always that of its representatives, so that covariances stay positive semi-definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats, Ints
+from zonal.kernels.base import Kernel
+from zonal.kernels.callable import Custom
+from zonal.kernels.combinations import Pairs
+from zonal.kernels.feedback import Feedback, Subsets, spread_evenly
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from zonal.spaces import MemberSpace
+
+
+EXACT = 4096  # members of a space, up to which all are used
+WHOLE = 1024  # members that represent a larger space
+FEW = 32  # members that represent a small region of it
+TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that represent regions while learning
+BLOCK = 15_000  # kernel values at once: arrays above 128 kB would each be requested from the system
+LARGE = 500_000  # values times features at once, for the user's own function, where a call may be expensive
+SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
+
+
+class Representatives:
+    """Which members represent a region of a large space."""
+
+    def __init__(self, space: MemberSpace, exact: int = EXACT, whole: int = WHOLE, few: int = FEW) -> None:
+        self._exact = space.size <= exact
+        self._few = few
+        self._places, self._shares = np.zeros(0, dtype=np.intp), np.zeros(0)
+        if not self._exact:
+            self._places, self._shares = spread_evenly(np.arange(space.size), space.weights, whole)
+
+    def __call__(self, members: Ints, shares: Floats) -> tuple[Ints, Floats]:
+        """Return positions and shares of the members that represent a footprint."""
+        if self._exact or len(members) <= self._few or np.minimum.reduce(shares) < 0:
+            return members, shares
+        at = np.minimum(np.searchsorted(members, self._places), len(members) - 1)
+        within = members[at] == self._places
+        if np.count_nonzero(within) >= self._few:
+            inside = self._shares[within]
+            return self._places[within], inside / inside.sum()
+        return spread_evenly(members, shares, self._few)
+
+
+class Row(NamedTuple):
+    """One footprint: a sparse row of A."""
+
+    columns: Ints  # columns of its members in A
+    shares: Floats  # of these members
+    number: int  # identifies an entered footprint; -1 for one that was not entered
+    few: tuple[Ints, Floats]  # members that represent it while learning, and their shares
+
+
+class SubsetLayout:
+    """Footprints that are sets of members, under any kernel: rows of the matrix A.
+
+    The key of a footprint is its row, in an array of objects.
+    """
+
+    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
+        self._feedback = feedback
+        self._stand_for = Representatives(space)
+        self._to_learn_from = Representatives(space, **TO_LEARN_FROM)
+        self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
+        self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
+        self._rows: dict[tuple[bytes, bytes], Row] = {}
+
+    def keys(self, footprints: Subsets, enter: bool = True) -> NDArray[Any]:
+        """Return the keys of footprints, shape (1, n).
+
+        With `enter`, new ones are stored, for footprints that are used repeatedly.
+        """
+        keys = np.empty((1, len(footprints.members)), dtype=object)
+        each = zip(footprints.members, footprints.shares, strict=True)
+        for place, (members, shares) in enumerate(each):
+            few, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
+            keys[0, place] = self._row(*seen, few, enter)
+        return keys
+
+    def _row(self, members: Ints, shares: Floats, few: tuple[Ints, Floats], enter: bool) -> Row:
+        """Return the row of some members with their shares."""
+        name = members.tobytes(), shares.tobytes()
+        row = self._rows.get(name)
+        if row is None:
+            row = Row(self._columns(members), shares, len(self._rows) if enter else -1, few)
+            if enter:
+                self._rows[name] = row
+        return row
+
+    def totals(self, footprints: Subsets) -> Floats:
+        """Return the total weight of footprints: 1 for averages."""
+        return np.array([shares.sum() for shares in footprints.shares])
+
+    def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
+        """Return the key of a weighted sum of footprints: also a row of A."""
+        members, averaging = averaging_over((self.met[row.columns], row.shares) for row in keys[0])
+        few, learning = averaging_over(row.few for row in keys[0])
+        key = np.empty((1, 1), dtype=object)
+        key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), enter=True)
+        return key
+
+    def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
+        """Return the keys of cells of a depth, encoded by `space` as runs of members."""
+        return self.keys(self._feedback.footprints([space.seen((depth, -1), own, None) for own in cells]))
+
+    def _columns(self, members: Ints) -> Ints:
+        """Return the columns of members, entering those not met before."""
+        fresh = members[self._column[members] < 0]
+        if len(fresh):
+            first = len(self.met)
+            self.met = np.concatenate([self.met, fresh])  # before the next line: an extra column is harmless
+            self._column[fresh] = np.arange(first, len(self.met))
+        return self._column[members]
+
+    def pairs(self, some: NDArray[Any], others: NDArray[Any]) -> Pairs:
+        """Return what kernels need to know about all pairs of some footprints with others."""
+        return [], some, others
+
+    def own(self, keys: NDArray[Any]) -> Pairs:
+        """Return what kernels need to know about each footprint with itself."""
+        return [], keys, None
+
+
+class SubsetCovariance:
+    """Prior covariance of averages over sets of members.
+
+    The covariance of the second footprint of a pair with single members is computed first, and then averaged over
+    the members of the first. For entered footprints it is cached for every member met: a search needs the regions
+    it has measured, which are few, with all others. The cache changes no digit.
+    """
+
+    def __init__(self, kernel: Kernel, space: MemberSpace, layout: SubsetLayout) -> None:
+        self._kernel = kernel
+        self._layout = layout  # shared with the covariances of other kernels
+        self._features = space.features
+        self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
+        self._kept: dict[int, Floats] = {}  # by number: covariance with every member met
+        self._last: tuple[NDArray[Any] | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
+
+    def of(self, pairs: Pairs) -> Floats:
+        """Return the covariances of pairs of footprints."""
+        _, some, others = pairs
+        if others is None:
+            return self._variances(some[0])
+        if not some.size or not others.size:
+            return np.zeros((some.shape[1], others.shape[1]))
+        last, columns, averaging = self._last
+        if last is not some:
+            columns, averaging = averaging_over(row[:2] for row in some[0])
+            self._last = some, columns, averaging
+        many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
+        return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
+
+    def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
+        """Return the covariance of some footprints with single members, shape (footprints, members)."""
+        found = np.empty((len(rows), len(columns)))
+        fresh: list[int] = []
+        for place, row in enumerate(rows):
+            if row.number in self._kept:
+                found[place] = self._known(row).take(columns)
+            else:
+                fresh.append(place)
+        if fresh:
+            found[fresh] = self._new([rows[place] for place in fresh], columns, keep or len(fresh) == 1)
+        return found
+
+    def _known(self, row: Row) -> Floats:
+        """Return the covariance of a cached footprint with every member met."""
+        kept, met = self._kept[row.number], len(self._layout.met)
+        if len(kept) < met:  # members met since
+            more = self._averaged([row], np.arange(len(kept), met))[0]
+            kept = self._kept[row.number] = np.concatenate([kept, more])
+        return kept
+
+    def _new(self, rows: list[Row], columns: Ints, keep: bool) -> Floats:
+        """Return the covariance of footprints that are not cached with single members; cache it if `keep`."""
+        if not keep:
+            return self._averaged(rows, columns)
+        new = self._averaged(rows, np.arange(len(self._layout.met)))
+        self._kept.update({row.number: own for row, own in zip(rows, new, strict=True) if row.number >= 0})
+        return new[:, columns]
+
+    def _averaged(self, rows: list[Row], columns: Ints) -> Floats:
+        """Compute the covariance of some footprints with single members."""
+        own, averaging = averaging_over(row[:2] for row in rows)
+        found = np.empty((len(rows), len(columns)))
+        x, y = (self._features[self._layout.met[some]] for some in (columns, own))
+        step = max(1, self._at_once // max(len(own), 1))
+        for low in range(0, len(columns), step):
+            found[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
+        return found
+
+    def _variances(self, rows: NDArray[Any]) -> Floats:
+        """Return the variance of each footprint, small ones several at a time."""
+        variances = np.empty(len(rows))
+        batch: list[int] = []
+        held = 0
+        for number, (columns, shares, *_) in enumerate(rows):
+            if len(columns) > SMALL:
+                variances[number] = self._variance(columns, shares)
+                continue
+            if held + len(columns) > TOGETHER:
+                variances[batch] = self._small_variances([rows[other] for other in batch])
+                batch, held = [], 0
+            batch.append(number)
+            held += len(columns)
+        if batch:
+            variances[batch] = self._small_variances([rows[other] for other in batch])
+        return variances
+
+    def _small_variances(self, rows: list[Row]) -> Floats:
+        x = self._features[self._layout.met[np.concatenate([row.columns for row in rows])]]
+        shares = np.concatenate([row.shares for row in rows])
+        starts = np.cumsum([0, *(len(row.columns) for row in rows[:-1])])
+        weighted = shares[:, None] * self._kernel(x, x) * shares
+        return np.add.reduceat(np.add.reduceat(weighted, starts, 0), starts, 1).diagonal()
+
+    def _variance(self, columns: Ints, shares: Floats) -> float:
+        """Return the variance of one footprint, from one half of a symmetric matrix."""
+        x, step, total = self._features[self._layout.met[columns]], max(1, self._at_once // len(columns)), 0.0
+        for low in range(0, len(columns), step):
+            part = slice(low, low + step)
+            twice = 2 * shares[low:]
+            twice[:step] = shares[part]
+            total += float(shares[part] @ (self._kernel(x[part], x[low:]) @ twice))
+        return total
+
+
+def averaging_over(rows: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, csr_array]:
+    """Return the members, or columns, of some footprints, each once, and their rows of A over these."""
+    from scipy.sparse import csr_array
+
+    each, shares = zip(*rows, strict=True)
+    members, at = np.unique(np.concatenate(each), return_inverse=True)
+    ends = np.concatenate([[0], np.cumsum([len(own) for own in each])])
+    return members, csr_array((np.concatenate(shares), at.ravel(), ends), shape=(len(each), len(members)))

@@ -1,0 +1,481 @@
+"""Which pairs of footprints have the same covariance under any stationary kernel: geometry only.
+
+A footprint is a column of numbers, its *key*. On a continuous axis the average of a stationary kernel over two
+intervals depends only on their widths and the distance of their centres: a *case*. A tree has few of them: a fifth
+of all pairs in a short search, far fewer in a long one. A layout turns pairs of footprints into cases; a kernel
+then needs one number per case. What a layout caches depends on the pair alone, so the order of queries does not
+matter. This module must not know kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Flags, Floats, Ints
+from zonal.kernels.combinations import Beside, Book, OwnSums, Pairs, Sums
+from zonal.kernels.feedback import Feedback, Footprints
+from zonal.kernels.measures import Measure
+
+Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
+
+
+class Repeated(NamedTuple):
+    """Pairs among which many repeat: the pairs of distinct intervals, and the interval of each row and column."""
+
+    alike: Alike
+    rows: Ints
+    columns: Ints
+
+
+ROUNDING = 4 * float(np.finfo(float).eps)
+LARGEST_PLACE = 1 << 43  # beyond it, rounding of centres is not small against a half width
+MOST_WIDTHS = 1 << 7  # of one axis
+MOST_KINDS = 1 << 9  # of one axis: widths, and single intervals
+MOST_CASES = 1 << 18  # of one axis
+MOST_SINGLE = 1 << 16  # of these, for single intervals
+MOST_PLACES = 1 << 11  # of a width, with a single interval
+FINEST = 2.0**-48  # of the axis: off the grid, distances are multiples of it, so that equal ones are found equal
+NARROWEST = 2.0**-20  # of the axis: geometry with narrower intervals keeps the last digit
+MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
+KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
+
+
+class Intervals:
+    """The intervals of one continuous axis.
+
+    The centre of a tree's cell is an integer number of its half widths from the lower end of the axis: its
+    *place*. A width is a multiple of any narrower one, so the distance of two centres is an integer number of half
+    widths of the narrower one: their *lag*. Each pair of widths has a section of one long list of cases, ordered
+    by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
+    with a lag too long for the list. An interval that is not on such a grid is a kind of its own, with a section
+    for each width, ordered by place; if it is not entered, or there are too many of them, it is of kind 0.
+    Several of these sections may have entries with the same geometry: each names the first one, so that its
+    average is computed once.
+
+    `side` is the width of the whole axis, and `half` the unit of places if it is not the half width of each
+    interval. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
+    """
+
+    rows = 6
+
+    def __init__(self, side: float, ranks: list[int] | None = None, half: float | None = None) -> None:
+        self._side, self._half = side, half
+        self._ranks = [0] if ranks is None else ranks
+        self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
+        self._single: dict[tuple[float, float, int], Floats] = {}  # keys of intervals that are a kind of their own
+        self._single_cases = 0  # the number of their cases
+        # By pair of kinds: start of the section, number of lags, and both widths in units of the narrower.
+        self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
+        # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section. The last
+        # entry is the first case with the same geometry, NaN unless an interval off the grid is involved.
+        self._list = np.full((5, 1 << 8), np.nan)
+        self._met: dict[tuple[float, ...], int] = {}  # that first case by geometry and view, of single intervals
+        self.cases = 1  # their number
+
+    def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
+        """Return the keys of intervals, shape (6, n); new widths are entered if `enter`, else of kind 0."""
+        key = np.ones((6, len(centers)))
+        key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
+        known = self._kinds
+        key[KIND] = [
+            known[own] if own in known else self._meet(*own, only_if_fits=True) if enter else 0
+            for own in zip(widths.tolist(), views, strict=True)
+        ]
+        half = 0.5 * widths if self._half is None else self._half
+        safe = np.maximum(half, self._side / LARGEST_PLACE)
+        place = np.rint(centers / safe, out=key[PLACE])
+        off = np.abs(centers - place * half) > ROUNDING * self._side
+        off |= half < safe
+        # The same cell has the same centre, however it was computed.
+        key[CENTER] = np.where(off, centers, place * half)
+        if np.logical_or.reduce(off):
+            key[KIND, off] = key[ON_GRID, off] = 0
+            wide = off & (widths > NARROWEST * self._side)
+            key[WIDTH, wide] = self._rounded(key[WIDTH, wide])
+        key[KIND, place < 0] = 0  # sections by place begin at 0
+        if not key[KIND].all():
+            for at in (key[KIND] == 0).nonzero()[0].tolist():
+                key[:, at] = self._alone_of_its_kind(key[:, at], enter)
+        return key
+
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
+        side, width, known = self._side, self._side / pieces, self._kinds
+        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
+        key = np.zeros((6, len(parts)))
+        key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
+        key[PLACE] = place = 2.0 * parts + 1.0
+        key[CENTER] = place * (0.5 * width)
+        return key
+
+    def pairs(self, some: Floats, others: Floats) -> Alike:
+        """Return the cases of all pairs, shape (some, others)."""
+        if others.shape[1] == 1:  # as for a new measurement
+            return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
+        distinct, theirs = set(some[KIND].tolist()), set(others[KIND].tolist())
+        if len(theirs) < len(distinct):
+            return self._by_kind(theirs, others, some).T, some, others
+        return self._by_kind(distinct, some, others), some, others
+
+    def _by_kind(self, distinct: set[float], some: Floats, others: Floats) -> Ints:
+        """Return the cases of all pairs, one kind of `some` after the other."""
+        first, *more = distinct or {0.0}
+        if not more:  # as in any split
+            return self._of_kind(int(first), some[PLACE], others)
+        kinds, case = some[KIND], np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
+        for kind in distinct:
+            own = (kinds == kind).nonzero()[0]
+            case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
+        return case
+
+    def repeated(self, some: Floats, others: Floats) -> Alike | Repeated:
+        """Return the cases of all pairs; most cells of a tree share their interval with others."""
+        if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
+            return self.pairs(some, others)
+        # A kind is a width and a view, or one interval: with the centre it determines the interval.
+        _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
+        _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
+        return Repeated(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
+
+    def own(self, keys: Floats, others: Floats | None = None) -> Alike:
+        """Return the case of each interval with itself, or with the one at the same place among others."""
+        if others is None:
+            others = keys
+        kinds, their_kinds = keys[KIND].astype(np.intp), others[KIND].astype(np.intp)
+        start, room, ours, theirs = self._pairs[kinds, :, their_kinds].T
+        lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), room)
+        return (start + lag).astype(np.intp), keys, others
+
+    def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
+        """Return the cases between cells of one kind and other intervals."""
+        start, room, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
+        lag = places[:, None] * ours
+        theirs *= others[PLACE]
+        lag -= theirs
+        np.minimum(np.abs(lag, out=lag), room, out=lag)
+        lag += start
+        cases: Ints = lag.astype(np.intp)
+        return cases
+
+    def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
+        """Return the distance of the centres and both widths of some cases, the wider first, and their view.
+
+        NaN where pairs share no case. Counted in half widths, distances do not have the rounding of the centres.
+        """
+        found = self._list.take(cases, axis=1)
+        return found[:3], found[3]
+
+    def first(self, cases: Ints) -> Floats | None:
+        """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
+        return self._list[4].take(cases) if self._met else None
+
+    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints, Flags]:
+        """Return which pairs (in the flattened array) share their case with no other, and as `_apart` of them."""
+        case, some, others = alike
+        (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
+        row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
+        return at, *self._apart(some[:, row], others[:, column])
+
+    def _apart(self, one: Floats, other: Floats) -> tuple[Floats, Ints, Flags]:
+        """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""
+        ranks = np.array(self._ranks)
+        ours, theirs = ranks[one[VIEW].astype(np.intp)], ranks[other[VIEW].astype(np.intp)]
+        alike_seen = ours == theirs
+        swap = (ours > theirs) | (alike_seen & (one[WIDTH] < other[WIDTH]))
+        first, second = np.where(swap, other, one), np.where(swap, one, other)
+        gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
+        gap = np.where(alike_seen, np.abs(gap), gap)  # with equal feedback the sign does not matter
+        fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
+        off_grid = alike_seen & ~fit & (np.minimum(wide, narrow) > NARROWEST * self._side)
+        half, times = self._half or 0.5 * narrow, 1.0
+        if self._half is None:
+            times = np.rint(wide / np.where(fit, narrow, np.inf))
+            fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
+        far = np.abs(first[PLACE] * times - second[PLACE]) * half  # computed as for the list
+        gap = np.where(off_grid, self._rounded(gap), gap)
+        geometry = np.stack([np.where(fit, far, gap), wide, narrow])
+        return geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp), off_grid
+
+    def _rounded(self, lengths: Floats) -> Floats:
+        """Return lengths without the last digits, in which equal ones may differ by how they were computed."""
+        return np.asarray(np.rint(lengths / (FINEST * self._side)) * (FINEST * self._side))
+
+    def _fits(self, width: float, other: float) -> bool:
+        """Tell whether the wider of two widths is a multiple of the narrower, so that lags are integers."""
+        narrow, wide = min(width, other), max(width, other)
+        return self._half is not None or abs(wide - round(wide / narrow) * narrow) <= ROUNDING * wide
+
+    def _room_for(self, kind: int) -> bool:
+        """Tell whether there may be one more kind, after making room for it."""
+        if kind >= MOST_KINDS:
+            return False
+        size = self._pairs.shape[0]
+        if kind >= size:
+            grown = np.zeros((2 * size, 4, 2 * size))
+            grown[:size, :, :size] = self._pairs
+            self._pairs = grown
+        return True
+
+    def _meet(self, width: float, view: int, only_if_fits: bool = False) -> int:
+        """Return the kind of a new width, and make sections of the list for all widths that it fits.
+
+        With `only_if_fits`, a width that does not fit all others gets none: 0 is returned.
+        """
+        if len(self._kinds) + 1 >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
+            return 0
+        if only_if_fits and not all(self._fits(width, other) for other, seen in self._kinds if seen == view):
+            return 0
+        kind = len(self._kinds) + len(self._single) + 1
+        if not self._room_for(kind):
+            return 0
+        pieces, end = [], self.cases
+        for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
+            narrow, wide = min(width, other), max(width, other)
+            half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
+            if seen != view or not self._fits(width, other):
+                continue
+            room = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
+            ours, theirs = (times, 1) if width > other else (1, times)
+            self._pairs[kind, :, number] = end, room, ours, theirs
+            self._pairs[number, :, kind] = end, room, theirs, ours
+            pieces.append((end, room, half, wide, narrow))
+            end += room + 1
+        self._enter(pieces, end, view)
+        self._kinds[width, view], self.cases = kind, end
+        for single in self._single.values():
+            if single[VIEW] == view:
+                self._beside(single, [self._places(width, view, kind)])
+        return kind
+
+    def _enter(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
+        """Write the cases of new sections into the list, which then has `end` entries."""
+        self._reserve(end)
+        for first, room, half, wide, narrow in pieces:
+            own = self._list[:, first : first + room]
+            own[0] = half * np.arange(room)
+            own[1], own[2], own[3] = wide, narrow, view
+
+    def _reserve(self, end: int) -> None:
+        """Make room in the list for `end` entries."""
+        if end > self._list.shape[1]:
+            self._list = np.concatenate((self._list, np.full((5, max(end, self.cases)), np.nan)), axis=1)
+
+    def _alone_of_its_kind(self, key: Floats, enter: bool) -> Floats:
+        """Return the key of an interval not on the grid as a kind of its own, or unchanged if there is no room."""
+        name = key.item(CENTER), key.item(WIDTH), int(key[VIEW])
+        if name in self._single:
+            return self._single[name]
+        kind = len(self._kinds) + len(self._single) + 1
+        if not enter or self._single_cases > MOST_SINGLE or not self._room_for(kind):
+            return key
+        self._single[name] = single = key.copy()
+        single[KIND] = kind
+        singles = [own[:, None] for own in self._single.values() if own[VIEW] == name[2]]
+        widths = [self._places(*own, number) for own, number in self._kinds.items() if own[1] == name[2]]
+        self._beside(single, [*singles, *widths])
+        return single
+
+    def _places(self, width: float, view: int, kind: int) -> Floats:
+        """Return the keys of intervals of a kind at all places on the axis."""
+        half = 0.5 * width if self._half is None else self._half
+        key = np.ones((6, min(int(self._side / half) + 1, MOST_PLACES)))
+        key[KIND], key[WIDTH], key[VIEW], key[PLACE] = kind, width, view, np.arange(key.shape[1])
+        key[CENTER] = key[PLACE] * half
+        return key
+
+    def _beside(self, single: Floats, kinds: list[Floats]) -> None:
+        """Make sections for an interval that is a kind of its own with the intervals of other kinds, by place."""
+        sizes = np.array([others.shape[1] for others in kinds])
+        starts, end = self.cases + np.cumsum(sizes + 1) - sizes - 1, self.cases + int(sizes.sum()) + len(kinds)
+        self._reserve(end)
+        others = np.concatenate(kinds, axis=1)
+        at = np.arange(others.shape[1]) + (starts - np.cumsum(sizes) + sizes).repeat(sizes)
+        pairs = np.broadcast_to(single[:, None], others.shape), others
+        geometry, _, off_grid = self._apart(*pairs)
+        self._list[:3, at], self._list[3, at] = geometry, single[VIEW]
+        at, view, met = at[off_grid], single.item(VIEW), self._met
+        each = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
+        self._list[4, at] = [met.setdefault((gap, wide, narrow, view), case) for gap, wide, narrow, case in each]
+        kind, numbers = int(single[KIND]), [int(own[KIND, 0]) for own in kinds]
+        by_place = np.where(sizes > 1, 1.0, 0.0)  # a single interval has one place
+        self._pairs[kind][:, numbers] = starts, sizes, 0 * by_place, by_place
+        self._pairs[numbers, :, kind] = np.stack([starts, sizes, by_place, 0 * by_place], axis=1)
+        self._single_cases += end - self.cases
+        self.cases = end
+
+
+class Pools:
+    """The sets of symbols of one axis, and the probability that two of them draw the same symbol."""
+
+    rows = 1
+
+    def __init__(self, axis: Any) -> None:
+        self._axis = axis
+        self._numbers: dict[float, int] = {}
+        self._frequencies = np.zeros((0, len(axis.symbols)))
+        self._overlap = np.zeros((0, 0))
+
+    def keys(self, pools: Floats, shares: Floats, views: Sequence[int], enter: bool) -> Floats:
+        """Return the keys of sets of symbols, shape (1, n): their numbers in order of entry."""
+        wanted, known = pools.tolist(), self._numbers
+        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in known]
+        if fresh:
+            self._enter(fresh)
+            known = self._numbers
+        return np.array([[known[pool] for pool in wanted]], dtype=float)
+
+    def _enter(self, fresh: list[float]) -> None:
+        """Number new sets, and compute their overlaps with all."""
+        more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
+        every = np.concatenate([self._frequencies, more])
+        overlap = np.empty((len(every), len(every)))
+        old = len(self._frequencies)
+        overlap[:old, :old] = self._overlap
+        # No matrix product: its last digit could depend on how many are multiplied at once.
+        overlap[old:] = np.add.reduce(more[:, None] * every, -1)
+        overlap[:old, old:] = overlap[old:, :old].T
+        self._frequencies, self._overlap = every, overlap
+        self._numbers = {**self._numbers, **{pool: old + j for j, pool in enumerate(fresh)}}
+
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of parts of the axis: all symbols together, or single symbols."""
+        pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
+        return self.keys(pools, pools, (), enter=True)
+
+    def pairs(self, some: Floats, others: Floats) -> Floats:
+        """Return the overlaps of all pairs, shape (some, others)."""
+        overlap: Floats = self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
+        return overlap
+
+    repeated = pairs
+
+    def own(self, keys: Floats, others: Floats | None = None) -> Floats:
+        """Return the overlap of each set with itself, or with the one at the same place among others."""
+        theirs = keys if others is None else others
+        overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
+        return overlap
+
+    def frequencies(self, keys: Floats) -> Floats:
+        """Return the frequency of every symbol within some sets, shape (n, symbols)."""
+        frequencies: Floats = self._frequencies.take(keys[0].astype(np.intp), axis=0)
+        return frequencies
+
+
+class ProductLayout:
+    """Footprints that are products over axes: one interval, or set of symbols, per axis.
+
+    Attributes
+    ----------
+    axes : sequence of Axis
+    symbols : tuple of bool
+        Which of them are categorical.
+    parts : list
+        By axis, the layout of its intervals or sets of symbols.
+    measures : list of list of Measure
+        By axis and view, the measure of an interval; None on a categorical axis.
+    """
+
+    def __init__(self, axes: Sequence[Any], feedback: Feedback) -> None:
+        self._ranks: list[int] = []  # of feedbacks, by view
+        self.parts: list[Intervals | Pools] = [axis.layout(self._ranks) for axis in axes]
+        self.axes = axes
+        self.symbols = tuple(axis.symbolic for axis in axes)
+        self.measures: list[list[Measure]] = [[] for _ in axes]
+        self._views: dict[Feedback, int] = {}
+        self._sequences: dict[bytes, int] = {}
+        self.sums = Book()
+        self._meet(feedback)
+        ends = np.cumsum([part.rows for part in self.parts]).tolist()
+        self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
+
+    def keys(self, footprints: Footprints, enter: bool = True) -> Floats:
+        """Return the keys of footprints, one column each.
+
+        With `enter`, new ones are stored, for footprints that are used repeatedly.
+        """
+        (centers, widths), views = footprints.extents, self._views_of(footprints)
+        if len(self.parts) == 1:
+            return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
+        each = zip(self.parts, centers.T, widths.T, strict=True)
+        return self._together([part.keys(center, width, views, enter) for part, center, width in each], enter)
+
+    def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
+        """Return the keys of cells of a depth, encoded by `space` as rows of parts of the axes."""
+        pieces = space.pieces(depth)
+        if not pieces[1:]:
+            return self.parts[0].cells(cells[:, 0], pieces[0])
+        each = zip(self.parts, cells.T, pieces, strict=True)
+        return self._together([part.cells(own, number) for part, own, number in each], enter=True)
+
+    def _together(self, keys: list[Floats], enter: bool) -> Floats:
+        if all(self.symbols):
+            keys.append(self._numbers(np.concatenate(keys), enter))
+        return np.concatenate(keys)
+
+    def _numbers(self, keys: Floats, enter: bool) -> Floats:
+        """Return the numbers of sequences in order of entry, shape (1, n); -1 for those not entered."""
+        known, numbers = self._sequences, []
+        for key in keys.T:
+            own = key.tobytes()
+            numbers.append(known.setdefault(own, len(known)) if enter else known.get(own, -1))
+        return np.array([numbers], dtype=float)
+
+    def totals(self, footprints: Footprints) -> Floats:
+        """Return the total weight of footprints: 1 for averages."""
+        views = self._views_of(footprints)
+        own = [[measures[view] for measures in self.measures] for view in views]
+        return np.array([math.prod([one.total for one in each if one is not None]) for each in own])
+
+    def summed(self, weights: Floats, keys: Floats) -> Floats:
+        """Return the key of a weighted sum of footprints, as a column."""
+        return self.sums.enter(weights, keys)
+
+    def pairs(self, some: Floats, others: Floats) -> Pairs | Sums:
+        """Return what kernels need to know about all pairs of some footprints with others."""
+        if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
+            sides = self.sums.apart(some), self.sums.apart(others)
+            return Sums(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
+        if not self.parts[1:]:
+            return [self.parts[0].pairs(some, others)], some, others
+        each = zip(self.parts, self._rows, strict=True)
+        return [part.repeated(some[own], others[own]) for part, own in each], some, others
+
+    def own(self, keys: Floats) -> Pairs | OwnSums:
+        """Return what kernels need to know about each footprint with itself."""
+        if self.sums.known and keys[0].min(initial=0) < 0:
+            (at,) = (keys[0] < 0).nonzero()
+            distinct, parts, weights = self.sums.parts(keys[0, at])
+            plain, number = keys.copy(), parts.shape[1]
+            plain[:, at] = distinct[:, parts[:, 0]]
+            first, second = distinct[:, parts.repeat(number)], distinct[:, np.tile(parts, number).ravel()]
+            each = zip(self.parts, self._rows, strict=True)
+            beside = Beside([part.own(first[own], second[own]) for part, own in each], first, second)
+            return OwnSums(self.own(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
+        return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
+
+    def frequencies(self, keys: Floats) -> list[Floats]:
+        """Return the frequencies of symbols on each axis, shape (n, symbols) each."""
+        each = zip(self.parts, self._rows, strict=True)
+        return [part.frequencies(keys[own]) for part, own in each if isinstance(part, Pools)]
+
+    def _views_of(self, footprints: Footprints) -> Sequence[int]:
+        """Return the number of the feedback of each footprint: 0 for the study's own."""
+        if footprints.feedbacks is None:
+            return (0,) * int(footprints.extents.shape[1])
+        known = self._views
+        return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
+
+    def _meet(self, feedback: Feedback) -> int:
+        """Return the number of a new feedback."""
+        number = len(self._views)
+        for axis, measures in zip(self.axes, self.measures, strict=True):
+            measures[number:] = [axis.measure(feedback)]
+        self._views[feedback] = number
+        order = sorted(self._views, key=repr)
+        self._ranks[:] = [order.index(own) for own in self._views]
+        return number

@@ -1,0 +1,121 @@
+"""Plots of a study. Every function draws on the axes `ax` it is given, or on new ones, and returns them.
+
+They use what a study returns: columns, trials, predictions. matplotlib is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from zonal.errors import need
+from zonal.plotting.curves import plot_cells, plot_function
+from zonal.plotting.history import plot_history, plot_regrets
+from zonal.plotting.icicle import plot_regions
+from zonal.plotting.kernel import plot_model
+from zonal.plotting.maps import plot_map, plot_pairs
+from zonal.plotting.style import (
+    ESTIMATE,
+    FOUND,
+    FUNCTION,
+    INK,
+    column_width,
+    is_line,
+    legend_above,
+    rim,
+    set_axis,
+)
+from zonal.study.summary import UNMEASURED, headline, is_empty
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.study.reading import Reading
+
+plot_tree = plot_regions  # the name for spaces with one axis
+Kind = Literal["history", "tree", "model", "regions", "map", "cells"]
+
+__all__ = [
+    "ESTIMATE",
+    "FOUND",
+    "FUNCTION",
+    "INK",
+    "Kind",
+    "column_width",
+    "plot",
+    "plot_cells",
+    "plot_function",
+    "plot_history",
+    "plot_map",
+    "plot_model",
+    "plot_pairs",
+    "plot_regions",
+    "plot_regrets",
+    "plot_tree",
+    "rim",
+]
+
+
+def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
+    """Plot a study.
+
+    An existing title of `ax` stays; else it is what is measured (or the name of its file, if that has no name) and
+    how far the study is.
+
+    Parameters
+    ----------
+    study : Study
+        On any space.
+    kind : {"history", "tree", "model", "regions", "map", "cells"}, optional
+        The measurements in order; the tree of regions as shelves, above its axis if there is only one ("tree" and
+        "regions" are the same); the correlation of f at two points; a map of two coordinates, or of all pairs; the
+        cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
+        of all pairs of more axes or one per symbol, shelves for sequences and for hierarchies without features.
+    **more
+        Further arguments of the plot: see the functions of `zonal.plotting`.
+    """
+    known = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
+    need(known, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
+    drawn: Axes = _picture(study, kind)(study, ax, **more)
+    if not drawn.get_title():
+        drawn.set_title(headline(study, study.value_name), fontsize="medium")
+    if is_empty(study) and kind != "model":
+        drawn.text(0.5, 0.5, UNMEASURED, transform=drawn.transAxes, ha="center", va="center", color=INK)
+    return drawn
+
+
+def _picture(study: Reading, kind: Kind | None) -> Any:
+    """Return the function that draws a kind of plot of a study."""
+    named: dict[str, Any] = {
+        "history": plot_history,
+        "model": plot_model,
+        "tree": plot_regions,
+        "regions": plot_regions,
+        "cells": _explained_cells,
+        "function": plot_function,
+        "map": plot_map if _is_flat(study.space) else plot_pairs,
+    }
+    return named[kind or _suited(study)]
+
+
+def _suited(study: Reading) -> str:
+    """Return the kind of plot that suits the space of a study."""
+    space = study.space
+    if study.models:
+        return {0: "regions", 1: "function"}.get(len(space.lines), "map")
+    # An empirical belief is limited to nodes of the tree.
+    if is_line(space):
+        return "cells"
+    return "map" if _is_flat(space) else "regions"
+
+
+def _is_flat(space: Any) -> bool:
+    """Return whether a space has two continuous axes or features and no other."""
+    return bool(len(space.lines) == space.d == 2)
+
+
+def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:
+    """Plot the cells with axis and legend, which figures with several plots add themselves."""
+    drawn = plot_cells(study, ax, **more)
+    set_axis(drawn, study.space, 0)
+    legend_above(drawn, columns=2)
+    return drawn

@@ -1,0 +1,329 @@
+"""Maps: a study over two axes or features, over several pairs of them, or one map per symbol."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.errors import need, plain_array
+from zonal.io.dataframes import DataSeries, in_order
+from zonal.plotting import style
+from zonal.plotting.curves import combinations
+from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
+from zonal.spaces import Region
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.study.reading import Reading
+
+CELLS = 24  # of a map of predictions, along each axis
+MOST_PANELS = 12
+ACROSS = 3
+MANY = 600  # cells, beyond which their edges are not drawn
+MOST_CIRCLES = 400  # measurements, beyond which they are dots
+LEVEL = 85.0  # degrees of latitude beyond which a map is not stretched any further
+MARGIN = 0.012  # share of the map, around points that are marked together
+
+
+def plot_map(
+    study: Reading,
+    ax: Axes | None = None,
+    truth: Floats | DataSeries | None = None,
+    shapes: Iterable[Any] | None = None,
+) -> Axes:
+    """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
+
+    Colours fade where little is known. There is a circle for every region measured, larger for larger regions;
+    regions that are forbidden, cannot be measured or are under way are marked; the region found is green.
+
+    Parameters
+    ----------
+    study : Study
+        On `Points` or a `Hierarchy` with two features, or on a `Box` of two axes.
+    truth : array or series, optional
+        True values to draw underneath: one per member, by its index if it has one, or for a box one per pixel,
+        with named axes as `simulation.from_table` takes them (``{"axes": ("sin_b", "l"), "values": image}``);
+        without names of shape (first axis, second axis). By default the posterior means of the leaves.
+    shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
+        Polygons of the members, one per row in the order in which the space was given them; by default those of
+        the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
+    """
+    need(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
+    space = study.space
+    fits = space.lines[:2] == (0, 1) and (space.axes is None or space.d <= 2)
+    need(fits, "this map needs two coordinates", space.names, "Use plot_regions.")
+    ax = style.axes_or_new(ax, 7.5, 5.0)
+    values = None if truth is None else _true_values(space, truth)
+    panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
+    shown = panel.draw(ax)
+    style.colour_bar(study, ax, shown, truth is not None)
+    style.legend_above(ax)
+    return ax
+
+
+def _true_values(space: Any, truth: Any) -> Floats:
+    """Return true values of members or pixels, after checking."""
+    fix = "Pass one number per member, or per pixel of the two axes."
+    values: Floats = plain_array(space.arrange(truth, "truth"), "truth must be numbers", fix, float)
+    wanted = (space.size,) if space.axes is None else "two dimensions"
+    right = values.shape == wanted if space.axes is None else values.ndim == 2 and values.size > 0
+    need(right, f"truth must have {wanted}", values.shape, fix)
+    need(np.isfinite(values).all(), "truth must be finite", values, fix)
+    return values
+
+
+def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
+    """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
+
+    A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; its
+    title says where that is, and for which symbols. Colours fade where little is known.
+    """
+    panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
+    need(panels, "these maps need two coordinates", study.space.names, "Use plot_regions.")
+    down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
+    ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
+    ax.set_axis_off()
+    means = np.concatenate([panel.values for panel in panels])
+    explained: dict[str, Any] = {}
+    for at, panel in enumerate(panels):
+        row, column = divmod(at, across)
+        inner = ax.inset_axes(((column + 0.19) / across, 1 - (row + 0.82) / down, 0.75 / across, 0.7 / down))
+        shown = panel.draw(inner, (float(means.min()), float(means.max())))
+        inner.tick_params(labelsize="small")
+        inner.set_title(panel.title, fontsize="small")
+        handles, labels = inner.get_legend_handles_labels()
+        explained = dict(zip(labels, handles, strict=True)) | explained
+    style.colour_bar(study, ax, shown)
+    style.legend_above(ax, list(explained.values()))
+    return ax
+
+
+def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
+    """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
+    pairs = list(itertools.combinations(study.space.lines, 2))
+    every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
+    if len(pairs) * len(every) > MOST_PANELS and every[0]:
+        every = list(itertools.islice(combinations(study.found), MOST_PANELS))
+    return [(j, k, symbols) for symbols in every for j, k in pairs][:MOST_PANELS]
+
+
+def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
+    """Return the polygons of the members, in the order of the tree; None if there are none."""
+    own = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
+    if own is None or space.axes is not None:
+        return None
+    listed = list(in_order(own, space.ways, "shapes"))
+    problem = f"shapes must be one for each of {space.size} members"
+    need(len(listed) == space.size, problem, len(listed), "Pass as many.")
+    found = outlines(listed)
+    return [found[row] for row in space.rows.tolist()] if any(found) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """One map: two axes or features, for some symbols, with other axes as in the region found.
+
+    It shows leaves of the tree if the space has only these axes, else cells of a grid; for members dots or
+    polygons.
+    """
+
+    study: Reading
+    j: int
+    k: int
+    symbols: dict[str, Any]
+    truth: Floats | None = None
+    shapes: list[list[Floats]] | None = None
+
+    @cached_property
+    def slice(self) -> Any:
+        """The part of the space that the map shows, None for all of it."""
+        space = self.study.space
+        if space.axes is None or len(space.axes) == 2:
+            return None
+        found = self.study.found.bounds
+        others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
+        return space.region(others | self.symbols)
+
+    @property
+    def title(self) -> str:
+        """What the map is for: its symbols, and where the other axes are held."""
+        names, lines = [*map(str, self.symbols.values())], self.study.space.lines
+        if self.slice is None or len(lines) == 2:
+            return ", ".join(names)
+        if len(lines) > 3:
+            return ", ".join([*names, "other axes as found"])
+        (held,) = (at for at in lines if at not in (self.j, self.k))
+        axis, part = self.study.found.along[held]  # type: ignore[attr-defined]
+        return ", ".join([*names, f"{axis.name} {axis.text(part)} (as found)"])
+
+    @cached_property
+    def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
+        """The coloured regions, their means, the strength of their colours, and which are forbidden."""
+        study, tree = self.study, self.study.tree
+        if self.slice is None:
+            leaves = np.flatnonzero(tree.first_child < 0)
+            strength = style.strength(study.doubt()[leaves])
+            return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
+        part, ups = self.slice.as_dict(), self._side(self.k)
+        cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]
+        mean, doubt = study._known(cells)
+        return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
+
+    def _side(self, j: int) -> list[dict[str, Any]]:
+        """Return the parts of an axis that make the cells of a grid."""
+        axis = self.study.space.axes[j]
+        number = min(CELLS, axis.places or CELLS)
+        return [{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)]
+
+    @property
+    def values(self) -> Floats:
+        """The values that colours represent: true ones, or means of what may be measured."""
+        _, mean, _, hidden = self.coloured
+        return allowed(mean, hidden) if self.truth is None else self.truth
+
+    def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
+        """Draw the map; return what is coloured, within limits if there are several maps."""
+        study, members = self.study, self.study.space.axes is None
+        limits = limits or tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
+        colours: dict[str, Any] = {"cmap": style.colour_map(study), "clim": limits}
+        shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
+        style.set_axis(ax, study.space, self.j, "x")
+        style.set_axis(ax, study.space, self.k, "y")
+        self._circles(ax)
+        draw_marks(self._marks(), ax, self.outline)
+        if found_label(study) and self._shows(study.found):
+            star(study, ax, *study.found.center[[self.j, self.k]])
+        return shown
+
+    def _marks(self) -> Iterator[Mark]:
+        """Return the marks; forbidden members without shapes are crossed out instead."""
+        crossed = self.study.space.axes is None and self.shapes is None
+        return (mark for mark in marks(self.study) if not (crossed and mark.style is FORBIDDEN))
+
+    def _draw_cells(self, ax: Axes, colours: dict[str, Any]) -> Any:
+        from matplotlib.collections import PolyCollection
+
+        cells, mean, alpha, _ = self.coloured
+        corners = [self.outline(cell)[0] for cell in cells]
+        low, high = np.min(corners, axis=(0, 1)), np.max(corners, axis=(0, 1))
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
+        if self.slice is not None or len(cells) > MANY:
+            edge = {"antialiased": False, "linewidth": 0}
+        if self.truth is not None:
+            ax.add_collection(PolyCollection(corners, facecolor="none", alpha=0.7, zorder=1, **edge))
+            extent = (low[0], high[0], low[1], high[1])
+            return ax.imshow(self.truth.T, origin="lower", extent=extent, aspect="auto", **colours)
+        shown: Any = PolyCollection(corners, **colours, **edge)
+        shown.set(array=mean, alpha=alpha)
+        return ax.add_collection(shown)
+
+    def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
+        space = self.study.space
+        mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
+        for cell, *own in zip(*self.coloured, strict=True):
+            mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = own
+        if self.truth is not None:
+            mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
+        x, y = space.features[:, self.j], space.features[:, self.k]
+        if self.shapes is not None:
+            ax.set_aspect(aspect(space.names, y))
+            return _draw_shapes(ax, self.shapes, mean, alpha, colours)
+        shown: Any = ax.scatter(x[~hidden], y[~hidden], c=mean[~hidden], s=12, lw=0, **colours)
+        shown.set_alpha(alpha[~hidden])
+        if hidden.any():
+            ax.scatter(x[hidden], y[hidden], marker="x", s=12, c="#9aa1a8", lw=0.8, label="forbidden")
+        return shown
+
+    def outline(self, region: Any) -> list[Floats]:
+        """Return the outline of a region in the map."""
+        if not self._shows(region):
+            return []
+        if self.shapes is not None:
+            return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
+        edges = region.drawn
+        if self.study.space.axes is None:
+            edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
+        return [box(edges[self.j], edges[self.k])]
+
+    def _shows(self, region: Region) -> bool:
+        return self.slice is None or bool(self.slice.overlaps(region))
+
+    def _circles(self, ax: Axes) -> None:
+        """Draw a circle for every region measured."""
+        study = self.study
+        measured = {trial.node: trial.region for trial in told(study)}
+        seen = [region for region in measured.values() if self._shows(region)]
+        if not seen:
+            return
+        x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
+        share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
+        look: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
+        label = "measured: larger circles, larger regions"
+        if len(seen) > MOST_CIRCLES:
+            look, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
+        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
+        references = [region for region in style.subtracted(study) if self._shows(region)]
+        if references:
+            x, y = np.array([region.center[[self.j, self.k]] for region in references]).T
+            label = "subtracted in differences"
+            ax.scatter(x, y, s=14, c=style.FUNCTION, marker="x", lw=0.9, zorder=3, label=label)
+
+
+def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Floats, colours: Any) -> Any:
+    """Draw polygons, coloured by value; return what is coloured."""
+    from matplotlib.collections import PatchCollection
+
+    drawn = [at for at, own in enumerate(shapes) if own]
+    shown: Any = PatchCollection([area(shapes[at]) for at in drawn], **colours)
+    shown.set(array=values[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
+    ax.add_collection(shown)
+    ax.autoscale_view()
+    return shown
+
+
+def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
+    """Return the rings of each shape: outer ones counter-clockwise, holes clockwise; none for points and lines."""
+    return [
+        [ring for polygon in _polygons(getattr(shape, "__geo_interface__", None)) for ring in _turned(polygon)]
+        for shape in shapes
+    ]
+
+
+def _polygons(geometry: Any) -> list[Any]:
+    """Return the polygons of a geometry, each as its outer ring and its holes."""
+    kind, found = (geometry or {}).get("type"), geometry or {}
+    if kind == "GeometryCollection":
+        return [polygon for part in found["geometries"] for polygon in _polygons(part)]
+    if kind == "Feature":
+        return _polygons(found["geometry"])
+    if kind == "Polygon":
+        return [found["coordinates"]]
+    return list(found["coordinates"]) if kind == "MultiPolygon" else []
+
+
+def _turned(polygon: Sequence[Any]) -> list[Floats]:
+    """Return the rings of a polygon, oriented so that holes are not filled."""
+    rings = [np.asarray(ring, dtype=float)[:, :2] for ring in polygon]
+    return [ring if (_turn(ring) > 0) == (at == 0) else ring[::-1] for at, ring in enumerate(rings)]
+
+
+def _turn(ring: Floats) -> float:
+    """Return twice the signed area within a ring, positive if it is counter-clockwise."""
+    x, y = (ring - ring[0]).T
+    return float(x[:-1] @ y[1:] - x[1:] @ y[:-1])
+
+
+def aspect(names: Sequence[str], y: Floats) -> float:
+    """Return the aspect ratio of a map: degrees of longitude are shorter far from the equator."""
+    if tuple(names[:2]) != ("lon", "lat"):
+        return 1.0
+    return 1 / math.cos(math.radians(min(abs(float(np.mean(y))), LEVEL)))

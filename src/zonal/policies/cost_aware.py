@@ -1,0 +1,159 @@
+"""Choosing a look: the largest gain per cost, over nodes and times; where travel costs, by short tours.
+
+The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So looks
+are planned as if travel were free, as many together that the tour over all of them costs half as much as the
+looks. The nearest is made first, and the rest of the tour is planned again after every look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats
+from zonal.policies.base import KNOWN, Look, Rows, View, best, uncertain
+from zonal.policies.gain import log_pairs
+from zonal.tree import Tree
+
+TIE = 1e-6  # of the log of a gain, relative if it is large: smaller differences are rounding
+KEPT = 64  # questions for which all times are compared
+STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
+PLANNED_STOPS = 8  # of a tour; each represents the same number of looks
+MODELS = 3  # used for planning: those with the largest weights
+
+
+def largest(
+    tree: Tree,
+    questions: Rows,  # rows that may be measured
+    prepared: Callable[[Any, Any], Any],  # some questions and times to what gains are computed from
+    rough: Callable[[Any], Floats],  # that to logs of gains, for ranking
+    exact: Callable[[Any], Floats],  # the same, exactly
+    finalists: int,  # the number of questions whose gain is computed exactly
+    free: bool = True,  # whether the time of the look is chosen; else it is the usual one, if that can be paid
+) -> Look:
+    """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time."""
+    if tree.terms is not None:
+        return _largest_per_cost(tree, questions, prepared, rough, exact, finalists, free)
+    ready = prepared(slice(None), 1.0)
+    some = highest(rough(ready), finalists, TIE)
+    gains = exact([own[some] for own in ready])
+    return best(tree, questions[some], gains, _tie(gains))
+
+
+def _largest_per_cost(
+    tree: Tree, questions: Rows, prepared: Any, rough: Any, exact: Any, finalists: int, free: bool
+) -> Look:
+    """Return the question and its time with the largest gain per cost, as `largest` does."""
+    terms = tree.terms
+    prices, ways, times = terms.prices(questions), terms.ways(questions), terms.times
+    spends = terms.timed * times
+    if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
+        times = spends = np.array([terms.usual])
+    able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
+    if not len(able):  # the caller reports that it cannot be paid
+        return int(questions[(prices + ways).argmin()]), float(times[spends.argmin()])
+    # Several looks can share a way: its cost is divided by the number of looks that is best.
+    stays = np.array(STAYS if ways.max() > 0 else STAYS[:1])
+    if times.size * stays.size > 1:
+        usual = prices[able] + terms.timed * terms.usual
+        first = rough(prepared(able, 1.0)) - _log(usual + ways[able] / stays.size)
+        able = able[highest(first, KEPT, TIE)]
+    at, each = np.repeat(able, times.size), np.tile(times, able.size)
+    costs = prices[at] + np.tile(spends, able.size)
+    paid = costs + ways[at] <= terms.left
+    at, each, costs = (np.repeat(own[paid], stays.size) for own in (at, each, costs))
+    stay = np.tile(stays, len(at) // stays.size)
+    costs = stay * costs + ways[at]
+    ready = prepared(at, stay * each / terms.usual)
+    some = highest(rough(ready) - _log(costs), finalists * min(times.size * stays.size, 3), TIE)
+    values = exact([own[some] for own in ready]) - _log(costs[some])
+    rows = questions[at[some]]
+    tie = _tie(values)
+    row = best(tree, rows, values, tie)
+    own = (rows == row).nonzero()[0]
+    close = own[values[own] >= values[own].max() - tie]
+    return row, float(each[some[close]].min())
+
+
+def _tie(gains: Floats) -> float:
+    """Return how close logs of gains are equal: of small gains they are -z^2 / 2, where z has been rounded."""
+    return TIE * max(1.0, -float(gains.max()))
+
+
+def payable(tree: Tree, rows: Rows) -> Rows:
+    """Return the rows, or, where looks cost and none of them can be paid, all askable rows that can."""
+    terms = tree.terms
+    if terms is None or (terms.costs(rows, terms.times.min()) <= terms.left).any():
+        return rows
+    every = tree.askable.nonzero()[0]
+    able = every[terms.costs(every, terms.times.min()) <= terms.left]
+    return able if len(able) else rows
+
+
+def _log(costs: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(costs, 1e-300)))
+
+
+def usual_look(tree: Tree, row: int) -> Look | None:
+    """Return a look at a row for the usual time, or the longest shorter one that can be paid; None if none can."""
+    terms = tree.terms
+    if terms is None:
+        return row
+    able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
+    time = float(able[able <= terms.usual].max(initial=0.0))
+    return (row, time) if time > 0 else None
+
+
+def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
+    """Return where the highest values are; if there are ties for the last places, some of them, evenly spread."""
+    if len(values) <= number:
+        return np.arange(len(values))
+    last = np.partition(values, -number)[-number]
+    sure = (values > last + tie).nonzero()[0]
+    tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
+    some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
+    return np.sort(np.concatenate([sure, some]))
+
+
+def next_stop(
+    tree: Tree,
+    questions: Rows,  # rows that may be measured
+    views: list[View],
+    joint: list[Floats],  # by view, the covariances of questions with candidates
+    means: list[Floats],  # by view, the means of candidates
+    looks: int,  # number of looks to plan
+    tie: float,  # means closer than this are equal
+) -> int | None:
+    """Return the nearest of the best places for the next looks, None if none of them can be paid."""
+    terms = tree.terms
+    prices, ways = terms.prices(questions), terms.ways(questions)
+    able = (prices + ways + terms.timed * terms.times.min() <= terms.left).nonzero()[0]
+    if not len(able):
+        return None
+    likeliest = sorted(range(len(views)), key=lambda at: -views[at].weight)[:MODELS]
+    views, means = [views[at] for at in likeliest], [means[at] for at in likeliest]
+    stops = min(looks, PLANNED_STOPS)
+    each = -(-looks // stops)
+    rows, dear = questions[able], _log(prices[able] + terms.timed * terms.usual)
+    moved = [joint[at][able] for at in likeliest]
+    own = [view.seen_together(rows) for view in views]
+    noise = [view.noise[rows] ** 2 / each for view in views]
+    chosen: list[int] = []
+    for _ in range(stops):
+        gains = np.full(len(rows), -np.inf)
+        for view, mean, slope, spread, error in zip(views, means, moved, own, noise, strict=True):
+            std = uncertain(np.maximum(np.diagonal(spread), 0.0) + error, view.prior[rows])
+            gains = np.logaddexp(gains, np.log(view.weight) + log_pairs(mean, slope / std[:, None], tie))
+        at = int((rows == best(tree, rows, gains - dear, _tie(gains))).argmax())
+        chosen.append(at)
+        for view, slope, spread, error in zip(views, moved, own, noise, strict=True):
+            left = spread[at, at] + error[at]
+            if left > KNOWN * view.prior[rows[at]]:
+                told = spread[:, at] / left
+                slope -= np.outer(told, slope[at])
+                spread -= np.outer(told, spread[at])
+    way = ways[able][chosen]
+    return best(tree, rows[chosen], -way, TIE * float(way.max()))

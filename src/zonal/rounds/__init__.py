@@ -1,1 +1,0 @@
-"""Settings, events, state and decisions: one round, the history, the file."""

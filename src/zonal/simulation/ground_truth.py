@@ -1,0 +1,273 @@
+"""Tables as oracles: the value of every smallest part of a space is known, and so is every region's true average.
+
+Campaigns are rehearsed on these before they are paid for. This module must not know studies, beliefs or policies.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonal._types import Floats
+from zonal.errors import InvalidInput, attribute, check_choice, need, plain_array, random_generator, whole_number
+from zonal.io.dataframes import as_frame, as_series
+from zonal.kernels.feedback import Feedback, Mean
+from zonal.simulation.simulators import Instrument, Noise
+from zonal.spaces import MemberRegion, MemberSpace, ProductRegion, Region, Space
+from zonal.spaces.base import checked_view
+from zonal.spaces.finite import sums
+from zonal.spaces.member_columns import checked_weights
+
+Direction = Literal["maximize", "minimize"]
+
+MOST_VALUES = 100_000_000
+TIE = 1e-12  # of the largest value
+
+
+class Best(NamedTuple):
+    """The best region, and its true average."""
+
+    region: Region
+    average: float
+
+
+class TableInstrument(Instrument):
+    """An instrument that measures a landscape. Made by `Landscape.simulate`."""
+
+    def __init__(
+        self, landscape: Landscape, noise: Noise, rng: np.random.Generator, feedback: Feedback | None
+    ) -> None:
+        super().__init__(noise, rng)
+        self._landscape = landscape
+        self._feedback = feedback
+
+    def average(self, region: Region) -> float:
+        """Return the true average over `region`, with this instrument's feedback."""
+        return self._landscape.average(region, self._feedback)
+
+
+class Landscape(ABC):
+    """A space with a known value everywhere. Made by `from_table`."""
+
+    def __init__(self, space: Any, direction: Direction) -> None:
+        self.space = space
+        self.direction = direction
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
+
+    def average(self, region: Any, feedback: Feedback | None = None) -> float:
+        """Return the true average over a region, or over what ``space.region`` takes.
+
+        With a `feedback` other than the exact mean, the average over the parts that contain its points.
+        """
+        seen = checked_view(feedback) or Mean()
+        return self._average(self.space.own(region), seen)
+
+    def simulate(
+        self,
+        noise: Noise = 0.0,
+        rng: int | np.random.Generator | None = None,
+        feedback: Feedback | None = None,
+    ) -> TableInstrument:
+        """Return an instrument with noise, as `zonal.simulate` does; by default it measures all of a region."""
+        return TableInstrument(self, noise, random_generator(rng), checked_view(feedback))
+
+    def best(self, depth: int | None = None) -> Best:
+        """Return the best region of a depth and its average; by default of the smallest regions."""
+        depth = None if depth is None else whole_number(depth, "depth", 0)
+        if depth not in self._best:
+            level = self.space.deepest() if depth is None else depth
+            fix = "Pass a depth, or a space with smallest=."
+            need(level is not None, "without a smallest region there is no best one", self.space, fix)
+            some = 0 < self.space.count(level) <= MOST_VALUES
+            need(some, "there are no regions of this depth, or too many", level, "Pass another depth.")
+            self._best[depth] = self._find_best(depth)
+        return self._best[depth]
+
+    def among(self, regions: Sequence[Region]) -> Landscape:
+        """Return this landscape with the best of some regions as its best one, for `best` and `regret`."""
+        need(len(regions), "no region may be measured", "none", "Forbid fewer.")
+        averages = np.array([self.average(region) for region in regions])
+        at, same = self._first_of_best(averages), copy.copy(self)
+        same._best = {None: Best(regions[at], float(averages[at]))}
+        return same
+
+    def regret(self, region: Region) -> float:
+        """Return by how much a region's average is worse than that of the best smallest region."""
+        best = self.best().average
+        regret = self._sign * (best - self.average(region))
+        return regret if abs(regret) > TIE * abs(best) else 0.0  # smaller values are rounding
+
+    def _first_of_best(self, averages: Floats) -> int:
+        heights = self._sign * averages
+        return int(np.flatnonzero(heights >= heights.max() - TIE * float(np.abs(heights).max()))[0])
+
+    @abstractmethod
+    def _average(self, region: Any, feedback: Feedback) -> float:
+        """Return the average over what a feedback measures of a region."""
+
+    @abstractmethod
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best of all regions of a depth, or of the smallest regions."""
+
+
+def from_table(
+    space: Space,
+    values: ArrayLike | Mapping[str, Any],
+    weights: ArrayLike | Mapping[str, Any] | None = None,
+    direction: Direction = "maximize",
+    axes: Sequence[str] | None = None,
+) -> Landscape:
+    """Return the landscape of a table: a value for every smallest part of a space.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        The space of the values.
+    values : array_like, or mapping of name to value
+        For `Points` and `Hierarchy` one per member, in the order in which they were given, or by name of the leaf;
+        for `Sequences` one per sequence, in the order of the alphabet, or by sequence; for `Box` and `Product` an
+        array with one dimension per axis: equal pixels along a continuous axis, symbols along the others. Its
+        dimensions are named by `axes`, by its own ``.dims`` (as of xarray), or in a mapping: the positions of the
+        pixels along each axis, and "values". Without names they are in the order of the axes, which for an image
+        is often wrong: its first dimension is the vertical one.
+    weights : array_like, optional
+        How much each value counts; by default the weights of the members and the frequencies of the symbols.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are best.
+    axes : sequence of str, optional
+        The names of the dimensions of `values` (and `weights`) in their order, such as ``("sin_b", "l")``.
+
+    Examples
+    --------
+    >>> from zonal import Sequences
+    >>> dna = from_table(Sequences("AC", 2), {"AA": 0.0, "AC": 1.0, "CA": 2.0, "CC": 5.0})
+    >>> dna.best().region.name, dna.average(dna.space.region("C*"))
+    ('CC', 3.5)
+    """
+    check_choice(direction, "direction", ("maximize", "minimize"))
+    arrange: Any = None if isinstance(space, type) else attribute(space, "arrange")
+    need(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
+    named: dict[str, Any] = {}
+    if axes is not None:
+        whole = space.axes is not None and not getattr(space, "spelled", "")
+        need(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
+        named = {"axes": axes}
+    ordered = arrange(values, "values", **named)
+    weighed = None if weights is None else arrange(weights, "weights", **named)
+    made = _MemberTable if space.axes is None else _GridTable
+    return made(space, direction, ordered, weighed)
+
+
+class _MemberTable(Landscape):
+    """Averages over sets of members."""
+
+    space: MemberSpace
+
+    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+        super().__init__(space, direction)
+        self._values = _numbers(values, (space.size,))[space.rows]
+        self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
+
+    def _average(self, region: MemberRegion, feedback: Feedback) -> float:
+        at = region.positions
+        if isinstance(feedback, Mean):
+            return float(np.average(self._values[at], weights=self._weights[at]))
+        seen, shares = feedback.seen(region)
+        return float(shares @ self._values[seen])
+
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best region of a depth, or of the leaves, at any depth."""
+        found = []
+        for h in range(self.space.deepest() + 1) if depth is None else [depth]:
+            level = self.space.level(h)
+            total = sums(self._weights, level.start, level.stop)
+            averages = sums(self._values * self._weights, level.start, level.stop) / total
+            rivals = np.flatnonzero((level.children == 0) | (depth is not None))
+            if len(rivals):
+                cell = self.space.cell((h, int(rivals[self._first_of_best(averages[rivals])])))
+                found.append(Best(cell, self.average(cell)))
+        return max(found, key=lambda best: self._sign * best.average)
+
+
+class _GridTable(Landscape):
+    """Averages over products: equal pixels along continuous axes, symbols along the others.
+
+    Weights, if there are any, replace frequencies of symbols.
+    """
+
+    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+        super().__init__(space, direction)
+        shape = tuple(axis.places for axis in space.axes)
+        self._values = _numbers(values, shape)
+        self._weights = None if weights is None else _numbers(weights, self._values.shape)
+        if self._weights is not None and not (self._weights > 0).all():
+            raise InvalidInput("weights must be positive", float(self._weights.min()), "Pass weights above 0.")
+
+    def _average(self, region: ProductRegion, feedback: Feedback) -> float:
+        overlaps, inside = [], []
+        for j, (axis, part) in enumerate(region.along):
+            overlap = axis.seen_in(part, feedback, self._values.shape[j], self._weights is not None)
+            where = np.flatnonzero(overlap)
+            inside.append(slice(int(where[0]), int(where[-1]) + 1))
+            overlaps.append(overlap[inside[-1]])
+        return float(self._contract(tuple(inside), overlaps))
+
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best region of a depth, or of the deepest, comparing all at once."""
+        space, seen = self.space, Mean()
+        depth = space.deepest() if depth is None else depth
+        existing, overlaps = space.existing(depth), []
+        along = zip(space.axes, space.pieces(depth), existing, self._values.shape, strict=True)
+        for axis, pieces, parts, pixels in along:
+            cells = [axis.cell(part, pieces) for part in parts.tolist()]
+            equal = self._weights is not None
+            overlaps.append(np.array([axis.seen_in(cell, seen, pixels, equal) for cell in cells]))
+        averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
+        indices = space.indices(depth, [own.ravel() for own in np.meshgrid(*existing, indexing="ij")])
+        order = np.argsort(indices)
+        found = order[self._first_of_best(averages[order])]
+        return Best(space.cell((depth, int(indices[found]))), float(averages[found]))
+
+    def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
+        """Return weighted averages along every axis."""
+        values = self._values[inside]
+        if self._weights is None:
+            return _along(values, overlaps)
+        weights = self._weights[inside]
+        return np.asarray(_along(values * weights, overlaps) / _along(weights, overlaps))
+
+
+def _along(values: Floats, overlaps: list[Floats]) -> Floats:
+    for j in reversed(range(len(overlaps))):
+        values = np.tensordot(overlaps[j], values, axes=(-1, j))
+        if overlaps[j].ndim == 2:
+            values = np.moveaxis(values, 0, j)
+    return np.asarray(values)
+
+
+def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
+    """Return values as an array with one entry per part of the space."""
+    table = _real(values)
+    wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
+    shaped = table.ndim == len(shape) and all(
+        want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
+    )
+    need(shaped, f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
+    for where in map(tuple, np.argwhere(~np.isfinite(table)).tolist()):
+        problem = f"values must be finite, but entry {where} is not"
+        raise InvalidInput(problem, float(table[where]), "Correct it.")
+    return table
+
+
+def _real(values: Any) -> Floats:
+    """Return values in order as an array of real numbers."""
+    labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
+    if labels not in (None, tuple(range(len(labels or ())))):
+        raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
+    return plain_array(values, "values must be real numbers", "Pass an array.", float)

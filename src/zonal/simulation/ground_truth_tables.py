@@ -1,0 +1,217 @@
+"""Landscapes from the columns of a table: rows as members, sequences, or places in a space of axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats
+from zonal.errors import InvalidInput, ZonalError, need, whole_number
+from zonal.io.recipe_text import Recipe
+from zonal.io.tables import Table, read_table
+from zonal.simulation.ground_truth import Direction, Landscape, from_table
+from zonal.spaces import Sequences
+from zonal.spaces.numeric_axes import Ring
+from zonal.study.recipe import SPACES, members, positive
+from zonal.study.recipe import space as space_of
+
+FINER = (4, 2, 1)  # pixels of a smallest region along a continuous axis: the most that are not too many in all
+MOST_PIXELS = 65_536
+
+
+def landscape_for(
+    recipe: Recipe,
+    *,
+    table: Path,
+    value: str,
+    sequence: str | None,
+    columns: Mapping[str, Any],
+    decimal: str | None = None,
+) -> Landscape:
+    """Return the landscape of a table on the space of a recipe; if that has none, on the columns named."""
+    rows, direction = read_table(table, decimal), recipe.words.get("direction", "maximize")
+    if not any(kind in recipe.words for kind in SPACES):
+        return landscape_of(rows, value, sequence=sequence, direction=direction, **columns)
+    with recipe.blamed():
+        space = space_of(recipe).with_smallest()
+    if isinstance(space, Sequences):
+        if sequence is None:
+            raise InvalidInput("a table of sequences needs their column", sequence, "Name it: --sequence.")
+        return _on_sequences(space, rows, value, sequence, columns.get("weight"), direction)
+    if space.axes is not None:
+        return on_axes(space, rows, value, weight=columns.get("weight"), direction=direction)
+    return from_table(space, rows.numbers(value)[_rows_of(recipe, rows)], direction=direction)
+
+
+def _rows_of(recipe: Recipe, table: Table) -> list[int]:
+    """Return the rows of a table in the order of the recipe's own table of points or areas.
+
+    They are matched by the columns that the recipe names: levels, or else coordinates.
+    """
+    kind = "hierarchy" if "hierarchy" in recipe.words else "points"
+    words = recipe.words[kind]
+    listed = read_table(recipe.folder / words["table"], words.get("decimal"))
+    named = words["levels"] if kind == "hierarchy" else words["coords"]
+
+    def keys(of: Table) -> list[tuple[Any, ...]]:
+        columns = [of.texts(name) if kind == "hierarchy" else of.numbers(name).tolist() for name in named]
+        return list(zip(*columns, strict=True))
+
+    given, wanted = keys(table), keys(listed)
+    if given == wanted:
+        return list(range(len(given)))
+    at: dict[tuple[Any, ...], int] = {}
+    what, members = ", ".join(named), set(wanted)
+    for row, key in enumerate(given):
+        fix = "Correct it, or leave the row out."
+        need(key in members, f"row {row + 1} has {what} that {words['table']} does not have", key, fix)
+        fix = f"Drop one, or keep the order of the rows of {words['table']}."
+        need(key not in at, f"rows {at.get(key, 0) + 1} and {row + 1} have the same {what}", key, fix)
+        at[key] = row
+    for row, key in enumerate(wanted):
+        need(key in at, f"row {row + 1} of {words['table']} has no row with its {what}", key, "Add it.")
+    return [at[key] for key in wanted]
+
+
+def _on_sequences(
+    space: Sequences, table: Table, value: str, column: str, weight: str | None, direction: Direction
+) -> Landscape:
+    """Return the landscape of a table on a space of sequences, one in each row of a column."""
+    rows = table.texts(column)
+    _refuse_repeated(rows, column)
+    weights = None if weight is None else dict(zip(rows, positive(table, weight).tolist(), strict=True))
+    values = dict(zip(rows, table.numbers(value).tolist(), strict=True))
+    return from_table(space, values, weights, direction)
+
+
+def _refuse_repeated(rows: list[str], column: str) -> None:
+    """Raise if a sequence occurs twice."""
+    first: dict[str, int] = {}
+    for row, text in enumerate(rows):
+        if first.setdefault(text, row) != row:
+            problem = f"column {column} has a sequence twice, in rows {first[text] + 1} and {row + 1}"
+            raise InvalidInput(problem, text, "Drop one.")
+
+
+def landscape_of(
+    table: Table,
+    value: str,
+    *,
+    coords: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    sequence: str | None = None,
+    weight: str | None = None,
+    smallest: float | None = None,
+    direction: Direction = "maximize",
+) -> Landscape:
+    """Return the landscape of a table's column of values.
+
+    The space is given by coords, levels and weight as for `members`, or by a column of sequences, all possible
+    ones of one length. `smallest` is the smallest weight of a region; for sequences, the fewest in a pool.
+    """
+    if sequence is None:
+        values = table.numbers(value)
+        return from_table(members(table, coords, levels, weight, smallest), values, direction=direction)
+    plain = not (coords or levels)
+    need(plain, "sequences have no coordinates and no levels", sequence, "Pass one kind.")
+    space = _sequences(table.texts(sequence), sequence, 1 if smallest is None else smallest)
+    return _on_sequences(space, table, value, sequence, weight, direction)
+
+
+def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
+    """Return the space of all sequences of a column."""
+    fewest = int(smallest) if float(smallest).is_integer() else smallest  # the command line gives 16.0
+    _refuse_repeated(rows, column)
+    for row, text in enumerate(rows):
+        if len(text) != len(rows[0]):
+            problem = (
+                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}"
+            )
+            raise InvalidInput(problem, text, "Correct it.")
+    times = Counter("".join(rows))
+    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=whole_number(fewest, "smallest", 1))
+    number = space.arity**space.length
+    if len(rows) < number:
+        rare = min(times, key=lambda symbol: (times[symbol], symbol))
+        row = next(row for row, text in enumerate(rows) if rare in text)
+        known = f"{len(rows)} of all {number} sequences over {''.join(space.alphabet)}"
+        problem = f"column {column} has {known}; symbol {rare!r} occurs first in row {row + 1}"
+        raise InvalidInput(problem, rows[row], "Add the missing ones, or correct a wrong symbol.")
+    return space
+
+
+def on_axes(
+    space: Any, table: Table, value: str, *, weight: str | None = None, direction: Direction = "maximize"
+) -> Landscape:
+    """Return the landscape of a table whose rows are places in a box or product: a column for every axis.
+
+    The space is divided into pixels, at most as large as its smallest regions. A pixel has the mean of the rows
+    within it; where there is none, the value of the nearest row, in shares of the axes.
+    """
+    space = space.with_smallest()
+    values = table.numbers(value)
+    each = np.ones(len(values)) if weight is None else positive(table, weight)
+    shares, shape = _shares(space, table), _pixels(space)
+    inside = np.minimum((shares * shape).astype(int), np.array(shape) - 1)
+    total, held = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, tuple(inside.T), each * values)
+    np.add.at(held, tuple(inside.T), each)
+    with np.errstate(invalid="ignore"):
+        pixels = total / held
+    return from_table(space, _filled(space, pixels, shares, inside, values), direction=direction)
+
+
+def _pixels(space: Any) -> tuple[int, ...]:
+    """Return the number of pixels along each axis."""
+    pieces = space.pieces(space.deepest())
+    for finer in FINER:
+        each = zip(space.axes, pieces, strict=True)
+        shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in each)
+        if np.prod(shape, dtype=float) <= MOST_PIXELS:
+            return shape
+    fix = "Pass a wider smallest, or fewer axes."
+    raise InvalidInput(f"a table is rehearsed on at most {MOST_PIXELS} smallest regions", shape, fix)
+
+
+def _shares(space: Any, table: Table) -> Floats:
+    """Return where every row lies on each axis, from 0 to 1; on a categorical axis, the middle of its symbol."""
+    columns = []
+    for axis in space.axes:
+        cells = table.texts(axis.name) if axis.symbolic else table.numbers(axis.name).tolist()
+        places = []
+        for row, cell in enumerate(cells, start=1):
+            try:
+                part = axis.take(axis.from_text(cell) if axis.symbolic else (cell, cell), space.arity)
+            except ZonalError as error:
+                error.args = (f"column {axis.name!r} of row {row}: {error}",)
+                raise
+            symbol = int(part[0]).bit_length() - 0.5
+            places.append(symbol / axis.places if axis.symbolic else part[0] / axis.side)
+        columns.append(places)
+    return np.array(columns).T
+
+
+def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp], values: Floats) -> Floats:
+    """Return the pixels, those without a row with the value of the nearest row that has the same symbols."""
+    from scipy.spatial import cKDTree
+
+    lines, pools = list(space.lines), [j for j, axis in enumerate(space.axes) if axis.symbolic]
+    round_trip = np.array([float(isinstance(space.axes[j], Ring)) for j in lines])  # 0: the axis does not close
+    for symbols in itertools.product(*(range(pixels.shape[j]) for j in pools)):
+        rows = np.flatnonzero((inside[:, pools] == symbols).all(axis=1))
+        named = {space.axes[j].name: space.axes[j].symbols[own] for j, own in zip(pools, symbols, strict=True)}
+        need(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
+        chosen = dict(zip(pools, symbols, strict=True))
+        plane = pixels[tuple(chosen.get(j, slice(None)) for j in range(pixels.ndim))]  # a view
+        empty = np.argwhere(np.isnan(plane))
+        if len(empty):
+            turned = np.where(round_trip > 0, shares[np.ix_(rows, lines)] % 1.0, shares[np.ix_(rows, lines)])
+            nearest = cKDTree(turned, boxsize=round_trip).query((empty + 0.5) / plane.shape)[1]
+            plane[tuple(empty.T)] = values[rows[nearest]]
+    return pixels

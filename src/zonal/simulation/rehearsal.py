@@ -1,0 +1,395 @@
+"""Rehearsal: one budget, spent many times on a known landscape, by Zonal and by simple methods.
+
+The simple methods know the tree and average repeats, but share nothing between regions: they measure every region
+of one level, or descend greedily from the top, or measure smallest regions at random.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.engine.settings import Given
+from zonal.errors import need, positive_number, standard_deviation, whole_number
+from zonal.io.hints import answering
+from zonal.io.result_table import WIDEST, aligned
+from zonal.plotting.history import plot_regrets
+from zonal.policies.base import numbered
+from zonal.policies.baselines import MOST_LEAVES, UCB
+from zonal.policies.deltas import SpreadDelta
+from zonal.policies.gpoo import GPOO
+from zonal.simulation.ground_truth import Landscape
+from zonal.simulation.process_pool import played
+from zonal.simulation.simulators import Noise
+from zonal.spaces import Node, Region
+from zonal.spaces.base import forbidden_rule
+from zonal.study.recipe import PRICES
+from zonal.study.run_loop import INTERRUPTED
+from zonal.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+R = TypeVar("R")
+
+RUNS = 30
+ENOUGH = 10  # fewer runs say little about a mean
+# A method of spending a budget on an instrument: it returns the region to recommend.
+Player = Callable[[Landscape, Any, Any, np.random.Generator], Region]
+
+
+@dataclass(frozen=True)
+class Zonal:
+    """A study; what is not set is learned or chosen by default."""
+
+    settings: tuple[tuple[str, Any], ...] = ()  # arguments of `Study`
+
+    def study(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Study:
+        """Return the study after its budget is spent."""
+        study = Study(
+            landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
+        )
+        if study.optimize(instrument).message.startswith(INTERRUPTED):
+            raise KeyboardInterrupt  # half a campaign must not count as one
+        return study
+
+    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
+        """Return the region that the study recommends."""
+        return self.study(landscape, instrument, budget, rng).found
+
+
+class Limits(NamedTuple):
+    """What a simple method must not measure."""
+
+    forbidden: Callable[[Region], bool] | None = None
+    most: float = math.inf  # measurements of one region
+
+    def allow(self, regions: Iterable[Region]) -> list[Region]:
+        """Return the regions that may be measured."""
+        return [region for region in regions if self.forbidden is None or not self.forbidden(region)]
+
+    def below(self, space: Any, region: Region) -> Iterator[Region]:
+        """Yield the children of a region, or their largest parts that may be measured."""
+        for child in space.split(region):
+            if self.allow([child]):
+                yield child
+            elif space.may_split(child):
+                yield from self.below(space, child)
+
+
+FREE = Limits()
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A simple method with the settings of a campaign: it uses the first of the times, and ignores travel."""
+
+    player: Callable[..., Region]  # a `Player` that also takes `Limits`
+    settings: tuple[tuple[str, Any], ...]  # arguments of `Study`
+
+    @property
+    def prices(self) -> dict[str, Any]:
+        """The settings that give measurements a cost."""
+        return {name: own for name, own in self.settings if name in PRICES and own}
+
+    def __call__(self, landscape: Landscape, instrument: Any, budget: float, rng: np.random.Generator) -> Region:
+        """Measure as often as the budget pays for."""
+        given = dict(self.settings)
+        first = next(iter(given.get("times") or (1.0,)))
+        prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
+        prices |= {"times": [first]} if given.get("times") else {}
+        looks = Study(landscape.space, budget=budget, **prices)._looks_left if prices else int(budget)
+        forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
+        limits = Limits(forbidden, given.get("max_looks") or math.inf)
+        measure = partial(instrument, time=first) if self.prices else instrument
+        return self.player(landscape, measure, max(looks, 1), rng, limits)
+
+
+def one_level(
+    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+) -> Region:
+    """Measure every region of the deepest level that the budget covers, and again with what is left."""
+    space, depth = landscape.space, 0
+    deepest = space.deepest()
+    while depth != deepest and space.leaves(depth + 1) <= budget:
+        depth += 1
+    while not (cells := limits.allow(cut(space, depth))):
+        depth += 1
+    values = np.full((math.ceil(budget / len(cells)), len(cells)), math.nan)
+    for spent in range(int(min(budget, limits.most * len(cells)))):
+        values.flat[spent] = instrument(cells[spent % len(cells)])
+    return cells[
+        _best([float(np.mean(own[own == own] if own[0] == own[0] else own)) for own in values.T], landscape)
+    ]
+
+
+def greedy_descent(
+    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+) -> Region:
+    """Measure the children of a region, continue with the best of them, and so on, spreading the budget evenly."""
+    space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
+    deepest = space.deepest()
+    while space.may_split(region):
+        children = list(limits.below(space, region))
+        if not 0 < len(children) <= left:
+            break
+        levels = max(1, (deepest or 10) - region.node[0])
+        looks = int(min(max(1, left // (levels * len(children))), limits.most))
+        means = [float(np.mean([instrument(child) for _ in range(looks)])) for child in children]
+        left -= looks * len(children)
+        region = children[_best(means, landscape)]
+    return region  # type: ignore[no-any-return]
+
+
+def at_random(
+    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+) -> Region:
+    """Measure as many random smallest regions as the budget covers."""
+    space = landscape.space
+    deepest = space.deepest()
+    order = rng.permutation(space.leaves(deepest)).tolist() if limits.forbidden else None
+    if order is None:
+        number = space.leaves(deepest)
+        cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
+    else:
+        cells = limits.allow(cut(space, deepest, order))[:budget]
+    return cells[_best([instrument(cell) for cell in cells], landscape)]
+
+
+def _best(values: Sequence[float], landscape: Landscape) -> int:
+    return int(np.nanargmax(values) if landscape.direction == "maximize" else np.nanargmin(values))
+
+
+def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
+    """Return the regions of a depth and the leaves above it, or some of them by number."""
+    numbers = range(space.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
+
+
+@dataclass(frozen=True)
+class Campaigns:
+    """The results of one player."""
+
+    regions: tuple[Region, ...]  # of each run
+    regrets: Floats  # by how much each region is worse than the best smallest region, shape (runs,)
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return float(self.regrets.mean())
+
+    @property
+    def sem(self) -> float:
+        """The standard error of the mean regret; NaN for one run."""
+        runs = len(self.regrets)
+        return float(self.regrets.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
+
+
+@dataclass(frozen=True, repr=False)
+class Rehearsal:
+    """Campaigns of several methods on one landscape. Made by `rehearse`.
+
+    Attributes
+    ----------
+    landscape : Landscape
+        Where they were simulated; its ``best()`` is the best of the smallest regions that may be measured.
+    budget : int or float
+        Number of measurements in each, or their cost.
+    campaigns : dict of str to Campaigns
+        By method: ``regions``, the regions found, and ``regrets``, by how much the best average exceeds theirs,
+        an entry per run, with their ``mean`` and ``sem``.
+    """
+
+    landscape: Landscape
+    budget: float
+    campaigns: dict[str, Campaigns]
+
+    @property
+    def runs(self) -> int:
+        """The number of campaigns per method."""
+        return len(next(iter(self.campaigns.values())).regrets)
+
+    def table(self) -> str:
+        """Return mean regrets with standard errors, and how often the best region was found."""
+        rows = [("", "mean regret", "std. error", "best found")]
+        for name, own in self.campaigns.items():
+            exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
+            error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
+            rows.append((name, f"{own.mean:.4g}", error, f"{exact:5d} of {len(own.regrets)} runs"))
+        lines = aligned(list(zip(*rows, strict=True)), [False, True, True, False], WIDEST)
+        return "\n".join([*lines, *few(self.runs)])
+
+    def __str__(self) -> str:
+        """Return the best region there is, and the table."""
+        best = self.landscape.best()
+        number = self.landscape.space.leaves(self.landscape.space.deepest())
+        head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
+        return f"{head}\nthe best is {best.region.name}: {best.average:.6g}\n{self.table()}"
+
+    def __repr__(self) -> str:
+        """Return the number of runs, the methods and the budget."""
+        return f"<Rehearsal: {self.runs} runs of {len(self.campaigns)} methods with a budget of {self.budget:g}>"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Plot the regret of every campaign, with mean and standard error; a line per method.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; a new figure by default.
+        """
+        return plot_regrets(self, ax)
+
+
+def few(runs: int) -> list[str]:
+    """Return a line that warns of few runs, if they are few."""
+    note = f"Few runs: the means of {runs} campaigns may be far off. Simulate at least {ENOUGH}."
+    return [note] if runs < ENOUGH else []
+
+
+def everybody(space: Any, **settings: Any) -> dict[str, Player]:
+    """Return all players for a space: Zonal by default and with two other policies, and three simple methods.
+
+    The space has a smallest region; the settings are those of Zonal's studies. The first, "Zonal", does what
+    `maximize` does with these settings. The other policies are left out if the settings have one; UCB, which
+    measures only the smallest regions, also if there are too many.
+    """
+    given = tuple(settings.items())
+    players: dict[str, Player] = {"Zonal": Zonal(given)}
+    deepest = space.deepest()
+    if settings.get("policy") is None:
+        if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
+            players["Zonal, UCB"] = Zonal((*given, ("policy", UCB())))
+        players["Zonal, GPOO"] = Zonal((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
+    others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
+    if any(settings.get(name) for name in (*PRICES, "max_looks")) or settings.get("forbidden") is not None:
+        others = {name: Simple(player, given) for name, player in others.items()}
+    return players | others
+
+
+@answering(Given)
+def rehearse(
+    landscape: Landscape,
+    budget: float,
+    noise: Noise,
+    runs: int = RUNS,
+    players: Mapping[str, Player] | None = None,
+    rng: int = 0,
+    jobs: int | None = None,
+    progress: bool = False,
+    *,
+    given: bool = False,
+    **settings: Any,
+) -> Rehearsal:
+    """Simulate a campaign many times on a landscape that is known, by Zonal and by simple methods.
+
+    Parameters
+    ----------
+    landscape : Landscape
+        A space whose true averages are known, from `zonal.simulation.from_table`; with a smallest region.
+    budget : int or float
+        Number of measurements in one campaign, or their cost.
+    noise : float or callable
+        Standard deviation of one simulated measurement, or a function of the region (see `PerWeight`).
+    runs : int
+        Number of campaigns per method; they differ in noise and in the method's random numbers.
+    players : mapping of name to function, optional
+        Methods in place of Zonal and three simple ones (`zonal.simulation.rehearsal.everybody`).
+    rng : int
+        Seed of all random numbers: run k of every method has the same one.
+    jobs, progress
+        Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
+    given : bool
+        Whether the searches are given the noise. By default they learn it.
+    **settings
+        Settings of the searches, as for `Study`: kernel, mean, feedback, policy, max_looks, forbidden, times,
+        overhead, cost, travel. The simple methods heed feedback, max_looks and forbidden, and pay all but travel.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> values = [0, 1, 0, 2, 5, 9, 4, 1, 0, 0, 3, 1, 0, 2, 0, 1]
+    >>> landscape = zn.simulation.from_table(zn.Box([(0, 1)], smallest=1 / 16), values)
+    >>> result = zn.rehearse(landscape, 12, noise=0.5, max_looks=2, runs=2, jobs=1)
+    >>> sorted(result.campaigns)[:2], result.runs
+    (['Zonal', 'Zonal, GPOO'], 2)
+    """
+    runs, rng = whole_number(runs, "runs", 1), whole_number(rng, "rng", 0)
+    need(
+        isinstance(landscape, Landscape),
+        "landscape must be a landscape",
+        landscape,
+        "Make one by zonal.simulation.from_table.",
+    )
+    if not callable(noise):
+        standard_deviation(noise, "noise")
+    settings |= {"noise": noise} if given else {}
+    if settings.get("forbidden") is not None:
+        settings["forbidden"] = forbidden_rule(landscape.space, settings["forbidden"])  # an iterator is read once
+    need(players is None or not settings, "players have their own settings", settings, "Leave one of them out.")
+    if players is None:
+        Study(
+            landscape.space, budget=budget, direction=landscape.direction, **settings
+        )  # raises before hours pass
+        players = everybody(landscape.space, **settings)
+    need(players, "there must be at least one player", players, "Pass at least one player.")
+    priced = any(isinstance(player, Simple) and player.prices for player in players.values())
+    budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
+    reachable = within_reach(landscape, settings.get("forbidden"))
+    tasks = [(name, run) for run in range(runs) for name in players]
+    play = partial(_answer, reachable, dict(players), budget, noise, rng, settings.get("feedback"))
+    answers = played(play, tasks, jobs, progress, "campaign")
+    regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
+    campaigns = {}
+    for k, name in enumerate(players):  # the players take turns
+        own = tuple(regions[k :: len(players)])
+        campaigns[name] = Campaigns(own, np.array([reachable.regret(region) for region in own]))
+    return Rehearsal(reachable, budget, campaigns)
+
+
+def within_reach(landscape: Landscape, forbidden: Any) -> Landscape:
+    """Return a landscape whose best region is the best of those that are not forbidden."""
+    landscape.best()  # raises if there is none, or too many regions
+    rule = forbidden_rule(landscape.space, forbidden)
+    return landscape if rule is None else landscape.among(Limits(rule).allow(smallest_regions(landscape.space)))
+
+
+def smallest_regions(space: Any) -> list[Region]:
+    """Return all smallest regions of a space."""
+    return cut(space, space.deepest())
+
+
+def _answer(
+    landscape: Landscape,
+    players: dict[str, Player],
+    budget: float,
+    noise: Noise,
+    rng: int,
+    feedback: Any,
+    task: tuple[str, int],
+) -> Node | Region:
+    """Return what a player recommends after one campaign: its node if it has one, which is smaller to send."""
+    name, run = task
+    found = campaign(players[name], landscape, noise, budget, rng, run, feedback)
+    return found if found.node is None else found.node
+
+
+def campaign(
+    player: Callable[..., R],
+    landscape: Landscape,
+    noise: Noise,
+    budget: float,
+    rng: int,
+    run: int,
+    feedback: Any = None,
+) -> R:
+    """Let a player spend a budget once; run k has the same seed for every player."""
+    seeds = np.random.SeedSequence([rng, run]).spawn(2)
+    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]), feedback)
+    return player(landscape, instrument, budget, np.random.default_rng(seeds[1]))

@@ -1,0 +1,348 @@
+"""What all regions and spaces share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats, Ints
+from zonal.errors import (
+    InvalidInput,
+    is_listed,
+    listed,
+    need,
+    plain_array,
+    random_generator,
+    whole_number,
+    without_unit,
+)
+from zonal.io.result_table import Cell, card, short
+from zonal.kernels.feedback import Feedback
+
+Node = tuple[int, int]
+
+ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
+MOST_DRAWN = 10_000_000  # random points
+RESTORE = "Restore what Zonal wrote."  # the fix for what was read from a file and is not possible
+DEEPEST = 20_000  # depth of a cell: far beyond any search, and counts of cells stay exact
+
+
+@dataclass(frozen=True, repr=False)
+class Region(ABC):
+    """A part of a space, as a value: made by a space, never changed."""
+
+    __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
+
+    space: Any
+    node: Node | None = None  # (depth, index) in the tree; None for a region outside the tree
+    feedback: Feedback | None = field(default=None, compare=False)  # not part of its identity
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """A value that differs between regions of the same space."""
+
+    @property
+    def name(self) -> str:
+        """A readable name: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
+        return str(self.space.describe(self))
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise if this region, read from a file, is not possible in its space."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Floats:
+        """Lower and upper edge on each axis, shape (d, 2), in native units."""
+
+    @property
+    def drawn(self) -> Floats:
+        """Lower and upper edge on each axis of a plot, shape (d, 2)."""
+        return self.bounds
+
+    @property
+    @abstractmethod
+    def center(self) -> Floats:
+        """The centre, shape (d,)."""
+
+    @property
+    @abstractmethod
+    def widths(self) -> Floats:
+        """The width on each axis, shape (d,)."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> float:
+        """The size of the region: volume, share of all sequences, or total weight of its members."""
+
+    @property
+    @abstractmethod
+    def points(self) -> Floats:
+        """The representative points, shape (n, d)."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Floats:
+        """The weights of the representative points, shape (n,); they add up to 1."""
+
+    @property
+    @abstractmethod
+    def x(self) -> Any:
+        """Where it is: the centre, the pool of sequences, a name, or a number or symbol per axis."""
+
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
+        """Return `n` points drawn uniformly at random from the region, for objectives that need points.
+
+        An array of shape (n, d) if all axes are numeric; with symbols, a mapping from axis to value each; for
+        sequences, texts; for leaves without features, their names.
+        """
+        return self._sample(whole_number(n, "n", 0, MOST_DRAWN), random_generator(rng))
+
+    @abstractmethod
+    def _sample(self, number: int, rng: np.random.Generator) -> Any:
+        """Return points drawn at random."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return dict(self.space.as_dict(self))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the region as sent to programs: its name, its node, and where it is."""
+        return {"name": self.name, "node": None if self.node is None else list(self.node)}
+
+    @property
+    @abstractmethod
+    def share(self) -> float:
+        """How much of the space lies in the region; every symbol counts as one."""
+
+    @abstractmethod
+    def as_page(self) -> dict[str, Any]:
+        """Return where the region is, for the page: its parts of axes, or its name and number of members."""
+
+    @abstractmethod
+    def row(self) -> list[Any]:
+        """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""
+
+    def cells(self) -> dict[str, Cell]:
+        """Return one cell per axis, feature or level, by its name and unit, for a table."""
+        return dict(self.space.cells(self))
+
+    @property
+    def label(self) -> str:
+        """A short name, for plots; "" if there is none."""
+        return str(self.space.label(self))
+
+    @abstractmethod
+    def overlaps(self, other: Any) -> bool:
+        """Tell whether another region of the same space overlaps this one."""
+
+    @abstractmethod
+    def holds(self, other: Any) -> bool:
+        """Tell whether a region of the same space lies within this one."""
+
+    def _neighbour(self, other: Any) -> Any:
+        """Check that another region is one of the same space, and return it."""
+        there = isinstance(other, Region) and (other.space is self.space or other.space == self.space)
+        need(there, "this is not a region of the same space", other, "Make it by space.region().")
+        return other
+
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        """Return the part on one axis: its edges, or its symbols."""
+        parts = self.as_dict()
+        if not (isinstance(name, str) and isinstance(name, Hashable)) or name not in parts:
+            raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
+        return tuple(parts[name]) if isinstance(parts[name], list) else (parts[name],)
+
+    def _repr_html_(self) -> str:
+        """Return the main facts, for a notebook."""
+        facts: dict[str, object] = {"name": self.name, "weight": short(self.weight)}
+        return card("Region", facts if self.node is None else facts | {"node (depth, index)": self.node})
+
+    def __repr__(self) -> str:
+        """Return the name, and the node if it has one."""
+        return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
+
+    def viewer(self) -> Feedback:
+        """Return the feedback this region is measured with; raise if it has none."""
+        if self.feedback is None:
+            raise InvalidInput(
+                "this region was made without a feedback, so it has no representative points",
+                self.name,
+                "Take a trial's region, or pass space.region(..., feedback=...).",
+            )
+        return self.feedback
+
+
+class Space(ABC):
+    """A set of possible measurements, and how a region is split. It is a value: copies are the same object."""
+
+    names: Any  # of the axes, or of the features
+    axes: Any  # None for a space of members
+    lines: Any  # the numbers of the axes, or features, that have distances
+    arity: int = 2  # the usual number of children of a node
+    columns: Any = ()  # of a sheet, that define a region exactly besides its name
+
+    @property
+    def d(self) -> int:
+        """The number of axes, or of features."""
+        return len(self.names)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether this is a space of axes that all have distances."""
+        return self.axes is not None and len(self.lines) == len(self.axes)
+
+    @abstractmethod
+    def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
+        """Return the region of a node of the tree."""
+
+    @abstractmethod
+    def split(self, region: Any) -> tuple[Region, ...]:
+        """Return the children of a cell of the tree, in order."""
+
+    @abstractmethod
+    def splittable(self, depth: int, indices: Ints) -> Any:
+        """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
+
+    def may_split(self, region: Any) -> bool:
+        """Tell whether a cell has children, none of them smaller than the smallest useful size."""
+        if region.node is None:
+            return False
+        depth, index = region.node
+        return bool(np.all(self.splittable(depth, np.array([index]))))
+
+    @abstractmethod
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+
+    def slots(self, depth: int) -> int:
+        """Return the number of possible indices at a depth."""
+        return self.count(depth)
+
+    @abstractmethod
+    def deepest(self) -> int | None:
+        """Return the depth of the deepest cells, None if there is no limit."""
+
+    @abstractmethod
+    def region(self, what: Any, feedback: Feedback | None = None) -> Region:
+        """Return any region of the space, whether it is a node of the tree or not."""
+
+    def warning(self, looks: int) -> str:
+        """Return why a search with so many measurements has no prospect; "" if it may have."""
+        return ""
+
+    def label(self, region: Any) -> str:
+        """Return a short name of a region, for plots; "" if there is none."""
+        return ""
+
+    def own(self, what: Any, feedback: Feedback | None = None) -> Region:
+        """Return a region of this space, given as such or described; raise if it is of another."""
+        if not isinstance(what, Region):
+            return self.region(what, feedback)
+        if what.space != self:
+            raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
+        return what if feedback is None else with_feedback(what, checked_view(feedback))
+
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, not several."""
+        if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
+            return True
+        first: Any = next(
+            iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None
+        )
+        return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)
+
+    @abstractmethod
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        """Tell whether a list, whose first entry is given, describes the parts of one region."""
+
+    def from_text(self, text: str) -> Any:
+        """Return, from a text, an argument for `region`: the text itself."""
+        return text
+
+    def from_row(self: Any, cells: Mapping[str, str]) -> Any:
+        """Return, from the cells of a sheet, an argument for `region`: exact columns, or the region as text."""
+        exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
+        if exact:
+            return self.from_cells(exact)
+        wanted = ", ".join(self.columns or ["region"])
+        need(cells.get("region"), "a row must say which region was measured", "", f"Fill in {wanted}.")
+        return self.from_text(str(cells["region"]))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+def unnamed(number: int) -> tuple[str, ...]:
+    """Return names for axes or features that the user gave none: x, or x0, x1 and so on."""
+    return ("x",) if number == 1 else tuple(f"x{j}" for j in range(number))
+
+
+def as_array(given: Any) -> NDArray[Any]:
+    """Return what the user gave as an array; an empty one, of no numbers, if it cannot be one."""
+    given = without_unit(given, "", "a column")
+    try:
+        return plain_array(given, "this must be an array", "Pass one.")
+    except InvalidInput:
+        return np.empty(0, dtype=object)
+
+
+def checked_node(node: Any, space: Any) -> Node:
+    """Check that a node exists, and return it as two numbers."""
+    with suppress(Exception):  # whatever a user's object raises
+        depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
+        if depth <= DEEPEST and index < space.slots(depth):
+            return depth, index
+    problem = "a node is (depth, index) with index below the number of cells at that depth"
+    raise InvalidInput(problem, node, "Pass for example (0, 0).")
+
+
+def checked_view(feedback: Any) -> Any:
+    """Check that a feedback is one, or None, and return it."""
+    able = feedback is None or isinstance(feedback, Feedback)
+    need(
+        able, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one, with parentheses: zn.Mean()."
+    )
+    return feedback
+
+
+def with_feedback(region: Region, feedback: Feedback | None) -> Region:
+    """Return the same region with another feedback."""
+    return replace(region, feedback=feedback)
+
+
+@dataclass(frozen=True)
+class Overlapping:
+    """Tells whether a region overlaps one of some regions."""
+
+    regions: tuple[Region, ...]
+
+    def __post_init__(self) -> None:
+        for region in self.regions:
+            region.check()
+
+    def __call__(self, region: Region) -> bool:
+        """Return True if the region overlaps one of them."""
+        return any(own.overlaps(region) for own in self.regions)
+
+
+def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
+    """Return a function of a region, given one, a region, a list of regions, or None."""
+    if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
+        return forbidden
+    fix = "Pass a region, a list of regions, or a function of a region."
+    once = isinstance(forbidden, Iterator)  # which can be read once only
+    given = listed(forbidden, "forbidden must be regions", fix) if once else forbidden
+    regions = [given] if space.is_one(given) else listed(given, "forbidden must be regions", fix)
+    made = tuple(space.own(region) for region in regions)
+    return Overlapping(made) if made else None

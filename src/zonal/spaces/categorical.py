@@ -1,0 +1,250 @@
+"""A categorical axis: symbols, each with its share of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats
+from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.layout import Pools
+from zonal.spaces.axes import Answers, Interval, Part
+
+MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class Category(Answers):
+    """A categorical axis: symbols, each with its share of the whole. A set of symbols is a number, one bit each.
+
+    It is split once, into its symbols. It has the methods of `axes.Interval`.
+    """
+
+    name: str
+    symbols: tuple[Any, ...]
+    shares: tuple[float, ...]
+
+    symbolic: ClassVar[bool] = True
+    unit: ClassVar[str] = ""
+    low: ClassVar[float] = 0.0
+    side: ClassVar[float] = 1.0
+
+    @classmethod
+    def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
+        """Check the symbols, and return the axis; they are equally frequent by default."""
+        symbols = tuple(_symbol(symbol, name) for symbol in symbols)
+        size, fix = len(symbols), "For more kinds of things use Hierarchy or Points."
+        need(2 <= size <= MOST_SYMBOLS, f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols", size, fix)
+        texts = [str(symbol) for symbol in symbols]
+        twice = (one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j])
+        refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
+        given = [1.0] * size if frequencies is None else list(frequencies)
+        problem = f"axis {name} needs a frequency for each of {size} symbols"
+        need(len(given) == size, problem, given, "Pass as many.")
+        shares = [
+            positive_number(share, f"the frequency of {symbol} on axis {name}")
+            for symbol, share in zip(symbols, given, strict=True)
+        ]
+        total = sum(shares)
+        return cls(name, symbols, tuple(share / total for share in shares))
+
+    def again(self) -> Self:
+        """Return the axis made again from its own values, to compare with it."""
+        return self.of(self.name, self.symbols, self.shares)
+
+    # Sets of symbols as numbers.
+
+    @property
+    def whole(self) -> int:
+        """The set of all symbols."""
+        return (1 << len(self.symbols)) - 1
+
+    def members(self, pool: float) -> list[int]:
+        """Return the numbers of the symbols of a set."""
+        return [s for s in range(len(self.symbols)) if int(pool) >> s & 1]
+
+    def frequencies(self, pool: int) -> Floats:
+        """Return the frequency of every symbol within a set, shape (symbols,); they add up to 1."""
+        inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
+        return np.asarray(inside / inside.sum())
+
+    def _part(self, pool: int) -> Part:
+        share = 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
+        return float(pool), share, (float(pool), float(pool))
+
+    # How it is split.
+
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it can be split again after `splits` splits."""
+        return splits == 0
+
+    def width(self, pieces: int) -> float:
+        """Return 1, or 0 if it is split."""
+        return float(pieces == 1)
+
+    @property
+    def places(self) -> int:
+        """The number of symbols."""
+        return len(self.symbols)
+
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return all symbols, or one of them."""
+        return self._part(self.whole if pieces == 1 else 1 << part)
+
+    # From the user's description to a part.
+
+    def take(self, what: Any, arity: int) -> Part:
+        """Return the part that a user describes: one symbol, or several."""
+        pool = 0
+        fix = "Pass one symbol, or a list."
+        one = isinstance(what, TEXTS) or not is_listed(what)
+        for symbol in [what] if one else listed(what, f"a part of axis {self.name} must be symbols", fix):
+            if not isinstance(symbol, str | int | float | np.number | np.bool_) or symbol not in self.symbols:
+                known = ", ".join(map(str, self.symbols))
+                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
+            pool |= 1 << self.symbols.index(symbol)
+        need(pool, f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
+        return self._part(pool)
+
+    def overlap(self, one: Part, other: Part) -> bool:
+        """Tell whether two parts have a symbol in common."""
+        return bool(int(one[0]) & int(other[0]))
+
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether all symbols of a part are in another."""
+        return not int(inner[0]) & ~int(outer[0])
+
+    # From a part to text and back.
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the numbers of the first and the last symbol."""
+        members = self.members(part[0])
+        return members[0], members[-1]
+
+    def center(self, part: Part) -> float:
+        """Return the number of the symbol if there is only one, else NaN."""
+        members = self.members(part[0])
+        return members[0] if len(members) == 1 else math.nan
+
+    def symbols_in(self, part: Part) -> tuple[Any, ...]:
+        """Return the symbols of a part."""
+        return tuple(self.symbols[s] for s in self.members(part[0]))
+
+    def plain(self, part: Part) -> Any:
+        """Return the symbol, or a list of them, as `take` accepts it."""
+        named = self.symbols_in(part)
+        return named[0] if len(named) == 1 else list(named)
+
+    def text(self, part: Part) -> str:
+        """Return a part as readable text, without the name of the axis."""
+        every = int(part[0]) == self.whole and ANY not in self.symbols
+        return ANY if every else "|".join(map(str, self.symbols_in(part)))
+
+    def from_text(self, text: str) -> Any:
+        """Return, from a text, an argument for `take`; integers may be written with a decimal point."""
+        if text == ANY and ANY not in self.symbols:
+            return None
+        known = {str(symbol): symbol for symbol in self.symbols}
+        return [known.get(word, word) for word in ([text] if text in known else text.split("|"))]
+
+    def named(self, text: str, arity: int) -> None:
+        """Return None: what is printed of symbols is exact."""
+
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is, all symbols or one of them; None if it is none of them."""
+        members = self.members(part[0])
+        if pieces == 1:
+            return 0 if len(members) == self.places else None
+        return members[0] if len(members) == 1 else None
+
+    @property
+    def example(self) -> str:
+        """How a part is written, as an example."""
+        return f"{self.name}={self.symbols[0]}|{self.symbols[1]}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The column of a sheet that defines the symbols."""
+        return [self.name]
+
+    def cells(self, part: Part) -> list[Any]:
+        """Return the cell of this column."""
+        return ["|".join(map(str, self.symbols_in(part)))]
+
+    def from_cells(self, cells: Mapping[str, str]) -> Any:
+        """Return, from this cell, an argument for `take`."""
+        return self.from_text(cells[self.name])
+
+    def share(self, part: Part) -> float:
+        """Return how much of the axis lies in a part; every symbol counts as one."""
+        return len(self.symbols_in(part)) / self.places
+
+    def as_page(self) -> dict[str, Any]:
+        """Return the axis as the page draws it."""
+        return {"name": self.name, "unit": "", "symbols": list(self.symbols)}
+
+    def described(self) -> dict[str, Any]:
+        """Return the arguments that make such an axis, for people."""
+        return {"": list(self.symbols)}
+
+    # Measures and kernels along the axis.
+
+    def layout(self, ranks: list[int]) -> Pools:
+        """Return the object that computes how often two parts draw the same symbol."""
+        return Pools(self)
+
+    def measure(self, feedback: Feedback) -> None:
+        """Return None: the whole set of symbols is always measured."""
+
+    def faces(self, part: Part) -> NoReturn:
+        """Raise: symbols have no order and no distances."""
+        problem = f"there is no slope along axis {self.name}, which is categorical"
+        raise InvalidInput(problem, self.symbols, "Name a continuous axis, or observe differences: minus=.")
+
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return 1 if there are several symbols, else 0."""
+        return width
+
+    def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
+        """Return the symbols' numbers, and their frequencies within a part."""
+        members = self.members(part[0])
+        return np.array(members, dtype=float), self.frequencies(int(part[0]))[members]
+
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return the frequency of every symbol within a part, or the same for all of them if `equal`."""
+        inside = self.frequencies(int(part[0]))
+        return np.asarray((inside > 0) / np.count_nonzero(inside)) if equal else inside
+
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+        """Return random symbols of a part, by their frequencies."""
+        members, shares = self.members(part[0]), self.frequencies(int(part[0]))
+        return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
+
+
+def _symbol(given: Any, name: str) -> Any:
+    """Check a symbol of an axis, and return it as a plain value."""
+    own = (
+        given.item()
+        if isinstance(given, np.generic)
+        else text(given, "a symbol")
+        if isinstance(given, str)
+        else given
+    )
+    problem = f"axis {name} has a symbol that is neither text nor a number"
+    need(
+        isinstance(own, str | int | float) and own != "",
+        problem,
+        own,
+        "Pass symbols as text, numbers or booleans.",
+    )
+    return finite_number(own, f"a symbol of axis {name}") if isinstance(own, float) else own
+
+
+Axis = Interval | Category

@@ -1,0 +1,405 @@
+"""The axes of numbers that are not a plain line: in decades, closed on themselves, or of integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Floats
+from zonal.errors import InvalidInput, is_listed, need, whole_number, without_unit
+from zonal.kernels.base import Along, Factor
+from zonal.kernels.feedback import Feedback
+from zonal.kernels.layout import Intervals
+from zonal.kernels.measures import BLOCK, Measure
+from zonal.kernels.periodic import wrapped
+from zonal.kernels.stationary import Profile
+from zonal.spaces.axes import Interval, Part, checked_ends
+from zonal.spaces.base import ROUNDING
+
+EXACT = 52  # bits of an integer that a float holds exactly
+MOST_TURNS = 16  # around a ring: a measure that covers more is uniform
+MOST_NUMBERS = 10_000  # of an axis of integers: averages are sums over them
+
+
+@dataclass(frozen=True)
+class Logarithmic(Interval):
+    """A continuous axis that is split, averaged and modelled in decades.
+
+    `low`, `high` and `smallest` are in decades; users see and pass their own numbers.
+    """
+
+    scale: ClassVar[str] = "log"
+    measured_in: ClassVar[str] = "decades"
+
+    given: tuple[float, float] = (1.0, 10.0)  # the ends in the user's numbers, without rounding
+
+    @classmethod
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+        """Check the ends, in the user's numbers, and return the axis."""
+        problem = f"axis {name} is logarithmic, so its bounds must be positive"
+        need(ends[0] > 0, problem, ends, "Start above 0, or drop the scale.")
+        low, high = map(math.log10, ends)
+        return replace(super().of(name, (low, high), unit, smallest), given=ends)
+
+    def again(self) -> Self:
+        """Return the axis made again from its own values, to compare with it."""
+        return self.of(self.name, checked_ends(self.name, self.given), self.unit, self.smallest)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end in the user's numbers."""
+        return self.given
+
+    def native(self, places: Any) -> Any:
+        """Return positions on the axis in the user's numbers."""
+        low, high = self.ends
+        shown = 10.0 ** np.asarray(places, dtype=float)
+        return np.where(places == self.low, low, np.where(places == self.high, high, shown))[()]
+
+    def place(self, number: float, arity: int) -> float:
+        """Return the position of one of the user's numbers: a cell's edge, if that is shown as this number.
+
+        Powers and logarithms round, and a cell must be found again from its written edges.
+        """
+        if number in self.ends:
+            return self.low if number == self.ends[0] else self.high
+        if number <= 0:
+            return -math.inf
+        place = math.log10(number)
+        pieces = arity ** np.arange(int(EXACT / math.log2(arity)) + 1.0)
+        edges = self.low + self.side * (np.round((place - self.low) / self.side * pieces) / pieces)
+        shown_alike = self.native(edges) == number
+        return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
+
+    def is_part(self, part: Part) -> bool:
+        """Tell whether a part, read from a file, is consistent: one of an axis of decades."""
+        return Interval(self.name, self.low, self.high).is_part(part)
+
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
+        low, high = self.bounds(part)
+        return high - low, *super().faces(part)[1:]
+
+    def span(self, low: float, high: float) -> str:
+        """Return "low..high" in the user's numbers, with enough digits to distinguish neighbours."""
+        decades = high - low if high > low else 1e-3
+        digits = max(3, 2 - math.floor(math.log10(decades)))
+        return f"{self.native(low):.{digits}g}..{self.native(high):.{digits}g}"
+
+
+@dataclass(frozen=True)
+class Ring(Interval):
+    """A continuous axis whose upper end is its lower end: longitudes, hours of the day, directions.
+
+    It is cut open there for the tree only: no cell crosses the cut, but other regions may. An arc is stored as its
+    start, on the axis, and its width; its upper edge may lie beyond the end of the axis.
+    """
+
+    scale: ClassVar[str] = "periodic"
+
+    @property
+    def remark(self) -> str:
+        """A note that plots add to its name: where it closes."""
+        return f"ring: {self.high:g} is {self.low:g}"
+
+    def native(self, places: Any) -> Any:
+        """Return positions on the axis, from whichever turn."""
+        turned = np.mod(np.asarray(places, dtype=float) - self.low, self.side)
+        return (self.low + turned * (turned < self.side))[()]
+
+    def apart(self, places: Floats, place: float) -> Floats:
+        """Return the distances of positions on the ring from another, the shorter way round."""
+        turned = np.mod(places - place, self.side)
+        return np.minimum(turned, self.side - turned)
+
+    def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
+        """Return the arc from one position to another; raise if it is longer than the ring."""
+        width, side = high - low, self.side
+        slack = ROUNDING * side
+        if not (math.isfinite(width) and -side + slack < width <= side + slack):
+            first, last = self.ends
+            raise InvalidInput(
+                f"a region of axis {self.name}, a ring from {first:g} to {last:g}, must go around at most once",
+                given,
+                "Pass where it begins and where it ends; leave the axis out for the whole ring.",
+            )
+        if not self.low <= low < self.high:
+            low = float(self.native(low))
+            high = low + width
+        if width < 0:
+            high += side
+        return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
+
+    def _turned(self, part: Part) -> Iterator[Part]:
+        """Yield an arc shifted by -1, 0 and 1 turns."""
+        offset, size, (low, high) = part
+        for turn in (-self.side, 0.0, self.side):
+            yield offset + turn, size, (low + turn, high + turn)
+
+    def overlap(self, one: Part, other: Part) -> bool:
+        """Tell whether two arcs overlap; a shared edge does not count."""
+        return any(super(Ring, self).overlap(one, turned) for turned in self._turned(other))
+
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether an arc lies within another, up to rounding."""
+        whole = outer[1] >= self.side * (1 - ROUNDING)
+        return whole or any(super(Ring, self).holds(outer, turned) for turned in self._turned(inner))
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return where an arc begins and ends; the end may lie beyond the end of the axis."""
+        return part[2]
+
+    def span(self, low: float, high: float) -> str:
+        """Return "low..high", both on the axis; for a whole turn not from the cut, high lies beyond it."""
+        first, last = super().span(low, high).split("..")
+        if self.high < high < low + self.side * (1 - ROUNDING):
+            last = super().span(low - self.side, high - self.side).split("..")[1]
+        return f"{first}..{last}"
+
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return the largest distance, the shorter way round, between a sampled point and any point of the arc."""
+        return min(super().reach(feedback, width), self.side / 2)
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor of a kernel, wrapped around the ring."""
+        assert isinstance(factor, Along)
+        return replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))
+
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return the share of the measure of an arc in each of `pixels` pixels; the shares add up to 1."""
+        measure, (offset, size, _) = self.measure(feedback), part
+        turns = 1 + min(math.ceil(3 * measure.reach(size) / self.side), MOST_TURNS)
+        shares = measure.shares(offset + turns * self.side, size, self.side / pixels, (2 * turns + 2) * pixels)
+        return np.asarray(shares.reshape(-1, pixels).sum(axis=0))
+
+    def spread(self, number: int) -> Floats:
+        """Return `number` values once around; the point where it closes comes twice."""
+        return np.linspace(self.low, self.high, number)
+
+
+@dataclass(frozen=True)
+class Integers(Interval):
+    """An axis of the integers from one to another, both included.
+
+    `low` and `high` lie half a step beyond them, so that the width of a run is the number of integers in it. Runs
+    are split into parts that differ by at most one integer, down to `smallest` integers, 1 by default.
+    """
+
+    scale: ClassVar[str] = "integer"
+    measured_in: ClassVar[str] = "numbers"
+
+    @classmethod
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+        """Check the ends, and return the axis of the integers between them."""
+        first, last = (_whole(end, f"a bound of axis {name}") for end in ends)
+        fix = "Leave the scale out: a continuous axis serves as well."
+        need(last - first < MOST_NUMBERS, f"axis {name} has more than {MOST_NUMBERS} numbers", ends, fix)
+        return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
+
+    def with_smallest(self, smallest: Any) -> Self:
+        """Return the same axis with `smallest` integers in its smallest runs, after checking it."""
+        if smallest is None:
+            return replace(self, smallest=None)
+        most, what = int(self.side), f"smallest on axis {self.name}"
+        number = _whole(without_unit(smallest, self.unit, what), what)
+        return replace(self, smallest=whole_number(number, what, 1, most))
+
+    def nearest(self, arity: int) -> Self:
+        """Return the same axis with the possible smallest number of integers that is nearest in ratio."""
+        if self.smallest is None:
+            return self
+        sizes = [self.places]
+        while sizes[-1] > 1:
+            sizes.append(max(self.places // arity ** len(sizes), 1))
+        least = self.smallest
+        return replace(self, smallest=min(sizes, key=lambda size: (max(size / least, least / size), -size)))
+
+    def again(self) -> Self:
+        """Return the axis made again from its own values, to compare with it."""
+        return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last number."""
+        return int(self.low + 0.5), int(self.high - 0.5)
+
+    # The k-th of n parts begins at k/n of all numbers, rounded up, so that the first is the largest.
+
+    even: ClassVar[bool] = False
+
+    @property
+    def places(self) -> int:
+        """The number of integers."""
+        return int(self.side)
+
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it can be split again: some part has two integers, or all have enough for several parts."""
+        pieces, least = arity**splits, self.smallest or 1.0
+        return bool(pieces < self.places if least == 1 else self.places // (pieces * arity) >= least)
+
+    def stuck(self, pieces: int, splits: int, arity: int) -> int:
+        """Return how many of `pieces` parts cannot be split again: all, or those with a single integer."""
+        single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
+        return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
+
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return one of `pieces` parts, by its number."""
+        first, last = -(-part * self.places // pieces), -(-(part + 1) * self.places // pieces)
+        return (first + last) / 2, float(last - first), (self.low + first, self.low + last)
+
+    def grain(self, pieces: int) -> str:
+        """Return how many integers the parts have, for people."""
+        fewest, most = max(self.places // pieces, 1), -(-self.places // pieces)
+        return f"{self.name} {fewest}" + (f" or {most}" if most > fewest else "")
+
+    # From the user's description to a part, and back.
+
+    def take(self, what: Any, arity: int) -> Part:
+        """Return the part that a user describes: first and last integer, or one."""
+        try:
+            first, last = what if is_listed(what) and not isinstance(what, str) else (what, what)
+        except Exception:  # whatever a user's object raises
+            fix = "Pass (first, last), or one number."
+            raise InvalidInput(f"a part of axis {self.name} must be a pair", what, fix) from None
+        what = f"a bound on axis {self.name}"
+        first, last = (_whole(without_unit(edge, self.unit, what), what) for edge in (first, last))
+        return self.between(first - 0.5, last + 0.5, (first, last))
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the first and the last number."""
+        low, high = part[2]
+        return low + 0.5, high - 0.5
+
+    def drawn(self, part: Part) -> tuple[float, float]:
+        """Return where a part begins and ends in a plot: half a step beyond its integers."""
+        return part[2]
+
+    def spread(self, number: int) -> Floats:
+        """Return `number` integers from the first to the last, or all if there are fewer."""
+        return np.unique(np.linspace(*self.ends, min(number, self.places)).round())
+
+    def plain(self, part: Part) -> Any:
+        """Return the first and the last number, ready for JSON."""
+        return [int(edge) for edge in self.bounds(part)]
+
+    def span(self, low: float, high: float) -> str:
+        """Return "first..last", or the only number."""
+        first, last = int(low + 0.5), int(high - 0.5)
+        return f"{first}" if first == last else f"{first}..{last}"
+
+    def named(self, text: str, arity: int) -> None:
+        """Return None: what is printed of integers is exact."""
+
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is; None if it is none of them."""
+        number = int(part[2][0] - self.low) * pieces // self.places
+        return number if self.cell(number, pieces)[2] == part[2] else None
+
+    def from_text(self, text: str) -> Any:
+        """Return, from a text (a span or one number), an argument for `take`."""
+        word = text.split(" ")[0]
+        return (self._number(word),) * 2 if ".." not in word else super().from_text(text)
+
+    # Measures along the axis.
+
+    def layout(self, ranks: list[int]) -> Intervals:
+        """Return the object that finds which pairs of parts are equivalent."""
+        return Runs(self, ranks)
+
+    def measure(self, feedback: Feedback) -> Measure:
+        """Return what a feedback measures of a part: its measure, moved to the nearest integers."""
+        return _lumped(feedback.along(self))
+
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return the distance of the first and last integer, and both of them as parts."""
+        offset, size, (low, high) = part
+        off = (size - 1) / 2
+        return size - 1, (offset - off, 1.0, (low, low + 1)), (offset + off, 1.0, (high - 1, high))
+
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+        """Return random integers of a part."""
+        first, last = self.plain(part)
+        return rng.integers(first, last + 1, number).tolist()
+
+
+def _whole(number: Any, what: str) -> int:
+    """Check that a number is an integer, of either sign and any type, and return it."""
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    return whole_number(number, what, -(2**52), 2**52)
+
+
+class Runs(Intervals):
+    """The runs of an axis of integers: centres are multiples of half steps, whatever the widths."""
+
+    def __init__(self, axis: Integers, ranks: list[int]) -> None:
+        super().__init__(axis.side, ranks, half=0.5)
+        self._axis = axis
+
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of some of `pieces` parts, with the study's own feedback."""
+        centers, widths, _ = zip(*[self._axis.cell(part, pieces) for part in parts.tolist()], strict=True)
+        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
+
+
+class Lumped(Measure):
+    """A measure on the integers of a run: each has the weight that another measure has within half a step."""
+
+    finite = True
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self.ends, self.odd, self.total = measure.ends, measure.odd, measure.total
+        self._row = lru_cache(256)(self._made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a pickle makes it: from its measure, without the cache."""
+        return _lumped, (self._measure,)
+
+    def _made(self, number: int) -> tuple[Floats, Floats]:
+        """Return consecutive integers, relative to the centre of a run, and the weight of each."""
+        more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
+        every = number + 2 * more
+        shares = self._measure.shares(every / 2, float(number), 1.0, every)
+        mirrored = -shares[::-1] if self.odd else shares[::-1]
+        shares = (shares + mirrored) / 2  # what lies between two integers is shared by both
+        return np.asarray(np.arange(every) - (every - 1) / 2, dtype=np.float64), shares
+
+    def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
+        """Return the integers with a weight, relative to the centre, and their weights."""
+        places, shares = self._row(round(width))
+        return places[shares != 0], shares[shares != 0]
+
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
+        """Return the mean of a function of the distance between integers of two runs."""
+        mean, scale = np.empty(geometry.shape[1]), np.broadcast_to(scale, geometry.shape[1])
+        for pair in np.unique(geometry[1:], axis=1).T:
+            lags, weights = self._lags(*pair.tolist())
+            (own,) = (geometry[1:] == pair[:, None]).all(axis=0).nonzero()
+            step = BLOCK // len(lags) + 1
+            for start in range(0, len(own), step):
+                some = own[start : start + step]
+                values = profile.value(scale[some, None] * np.add.outer(geometry[0, some], lags))
+                values *= weights
+                mean[some] = np.add.reduce(values, 1)
+        return mean
+
+    def _lags(self, wide: float, narrow: float) -> tuple[Floats, Floats]:
+        """Return the differences of integers of two runs, and their weights."""
+        (ours, own), (theirs, other) = self._row(round(wide)), self._row(round(narrow))
+        weights = np.convolve(own, other[::-1])
+        lags = ours[0] - theirs[-1] + np.arange(len(weights))
+        return lags[weights != 0], weights[weights != 0]
+
+    def reach(self, width: float) -> float:
+        """Return the largest distance between a sampled number and any number of the run."""
+        return (round(width) - 1) / 2 + float(np.max(np.abs(self.rule(width)[0])))
+
+
+_lumped = lru_cache(64)(Lumped)

@@ -1,0 +1,1 @@
+"""A study in a file: encoding, the journal, export, and checking it by deciding again."""

@@ -1,0 +1,95 @@
+"""What may be measured: what is possible now, what is forbidden, and what is allowed again.
+
+As in `deeds`, each is a function of a study, and most are methods of `Study`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from zonal.engine import checks, commands
+from zonal.engine.events import Forbidden
+from zonal.engine.results import Trial
+from zonal.engine.settings import RegionLike
+from zonal.errors import InvalidInput, listed, need, text
+from zonal.spaces import Region, with_feedback
+from zonal.study.reading import trial_of
+from zonal.study.worker_id import person
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
+
+
+def regions_of(study: Study, given: Any, name: str) -> tuple[Region, ...]:
+    """Return regions that the user gave, one or several; none if there is nothing."""
+    if given is None:
+        return ()
+    problem, fix = f"{name} must be a region, or a list of regions", "Pass what observe() takes."
+    several = listed(given, problem, fix) if isinstance(given, Iterator) else given
+    every = [several] if study.space.is_one(several) else listed(several, problem, fix)
+    fix = f"Pass at least one region, or leave {name}= out."
+    need(every or name == "avoid", "within= is empty, so nothing is possible", given, fix)
+    return tuple(with_feedback(study._region(region), None) for region in every)
+
+
+def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None = None) -> list[Trial]:
+    """Forbid a region that turned out not to be measurable, or not to be wanted.
+
+    From now on it is treated as in ``forbidden=``: no region that overlaps it is measured or recommended. Values
+    measured there stay in the model. `allow` takes it back. Returns the trials under way that overlap it; they
+    stay under way, and may be told, given up or withdrawn. Forbidding the same region again does nothing.
+
+    Parameters
+    ----------
+    region : Region, or what ``space.region`` takes
+        A region of this space, in the tree or not, given as in `observe`.
+    note : str
+        Why; kept in the history.
+    by : str, optional
+        Who forbids it; by default the user of this process.
+    """
+    with study._writing(partly=True):
+        state, banned = study._state, with_feedback(study._region(region), None)
+        checks.forbidden(state, banned)
+        fact = Forbidden(banned, text(note, "a note"), person() if by is None else text(by, "by"))
+        if all(banned.key != ban.key for ban in state.bans.values()):
+            after = commands.forbid(state, fact)
+            checks.anything_left(after, banned)
+            study._commit(after)
+        pending = [trial_of(state, asked) for asked in state.pending.values()]
+    study._log(logging.INFO, "forbidden: %s", banned.name)
+    return [trial for trial in pending if banned.overlaps(trial.region)]
+
+
+def allow(study: Study, region: RegionLike) -> int:
+    """Take back all give-ups of a region and of the regions within it, and what `forbid` forbade there.
+
+    They may be asked for again. The region is given as in `observe`; the whole space takes back everything. Splits
+    that were made meanwhile stay, and so does whatever ``forbidden=`` says. Returns how many give-ups and
+    forbidden regions were taken back, at least one.
+    """
+    with study._writing(partly=True):
+        state, wanted = study._state, study._region(region)
+        trials, bans = commands.given_up(state, wanted), commands.banned(state, wanted)
+        after = commands.forgive(state, trials, bans)
+        if after is None:
+            fix = "study.table() lists what was given up."
+            larger = [ban.name for ban in state.bans.values() if ban.overlaps(wanted)]
+            if state.problem.is_forbidden(wanted):
+                fix = "It is forbidden; that cannot be taken back."
+            elif larger:
+                fix = f"What was forbidden is allowed as a whole: {'; '.join(larger)}."
+            raise InvalidInput("nothing was given up or forbidden within this region", wanted.name, fix)
+        study._commit(after)
+    return len(trials) + len(bans)
+
+
+def forgive(study: Study, trials: Iterable[Trial]) -> None:
+    """Take back the give-ups of single trials that failed for other reasons than their region."""
+    with study._writing(partly=True):
+        several = listed(trials, "trials must be a list", "Pass [trial], even for one.")
+        after = commands.forgive(study._state, [study._asked(trial).number for trial in several])
+        if after is not None:
+            study._commit(after)

@@ -1,0 +1,103 @@
+"""Predicted averages of regions: numbers, a table with the regions, or arrays with one dimension per axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.errors import need
+from zonal.io.result_table import Cell, Listing, counted, labelled
+from zonal.spaces import Region
+from zonal.study.summary import column_of, joined
+
+
+class _Pair(NamedTuple):
+    mean: Any
+    std: Any
+
+
+class Prediction(_Pair):
+    """Posterior mean and standard deviation of averages.
+
+    Attributes
+    ----------
+    mean, std : float or array
+        Numbers for one region, arrays for several.
+    regions : tuple of Region
+        The regions, if there are several.
+    unit : str
+        Of mean and std.
+    """
+
+    regions: tuple[Region, ...] = ()
+    unit: str = ""
+
+    def _of(self, regions: Sequence[Region], unit: str) -> Self:
+        self.regions, self.unit = tuple(regions), unit
+        return self
+
+    def table(self) -> Listing:
+        """Return a table of several regions: where each is, mean and standard deviation."""
+        _need_regions(self)
+        regions, unit = list(self.regions), self.unit
+        means: list[Cell] = self.mean.tolist()
+        stds: list[Cell] = self.std.tolist()
+        ours: dict[str, list[Cell]] = {"region": [region.name for region in regions]}
+        ours |= {labelled("mean", unit): means, labelled("std", unit): stds}
+        columns = joined(ours, regions, "study")
+        mean, std = column_of(columns, means), column_of(columns, stds)
+        return Listing(f"Averages of {counted(len(self.regions), 'region')}", columns, {mean: std, std: std})
+
+    def to_grid(self) -> Grid:
+        """Return mean and standard deviation as arrays with one dimension per axis, if the regions are a grid."""
+        _need_regions(self)
+        regions: list[Any] = list(self.regions)
+        space = regions[0].space
+        fix = "Use table()."
+        need(space.axes is not None, "points and areas are not on a grid", space, fix)
+        edges = np.array([region.edges for region in regions])
+        shape, places, bounds, axes = [], [], {}, {}
+        for j, axis in enumerate(space.axes):
+            _, first, place = np.unique(edges[:, j], axis=0, return_index=True, return_inverse=True)
+            parts = [regions[at].along[j][1] for at in first.tolist()]
+            bounds[axis.name] = np.array([axis.bounds(part) for part in parts])
+            axes[axis.name] = np.array(
+                [axis.plain(part) if axis.symbolic else axis.center(part) for part in parts]
+            )
+            shape.append(len(parts))
+            places.append(place.reshape(-1))
+        at = np.ravel_multi_index(places, shape)
+        whole = len(np.unique(at)) == len(at) == math.prod(shape)
+        need(whole, "these regions are not a grid: not one for each combination of parts", len(at), fix)
+        order = np.argsort(at)
+        return Grid(self.mean[order].reshape(shape), self.std[order].reshape(shape), axes, bounds)
+
+
+def _need_regions(prediction: Prediction) -> None:
+    fix = "Pass a list of regions, or none for all of the smallest size."
+    need(prediction.regions, "a single number has no table and no grid", tuple(prediction), fix)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Predicted averages on a grid of regions.
+
+    Attributes
+    ----------
+    mean, std : array
+        With one dimension per axis, in the order of the space.
+    axes : dict of str to array
+        The centres of the regions along each axis, or its symbols.
+    bounds : dict of str to array of shape (n, 2)
+        Their lower and upper edges along each axis; the numbers of the symbols on a categorical one.
+    """
+
+    mean: Floats
+    std: Floats
+    axes: dict[str, Any]
+    bounds: dict[str, Floats]

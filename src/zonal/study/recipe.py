@@ -1,0 +1,357 @@
+"""The meaning of a recipe: from a TOML file, or command-line options, to the arguments of `Study`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import MISSING, fields
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import zonal as zn
+from zonal.errors import InvalidInput, check_choice, need, refuse, text, whole_number
+from zonal.io.environment import check_variables
+from zonal.io.recipe_text import Key, Recipe, axis_words, sequence_words
+from zonal.io.tables import Table, read_table
+from zonal.spaces.axis_space import MOST_PARTS
+from zonal.spaces.box import SCALES, has_symbols
+from zonal.spaces.hierarchy import check_nested
+
+DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # more is of no use, and could take for ever
+
+SPACES = ("axes", "sequences", "points", "hierarchy")
+POLICIES = {
+    "knowledge gradient": zn.KnowledgeGradient,
+    "above": zn.Above,
+    "gpoo": zn.GPOO,
+    "stooo": zn.StoOO,
+    "gptree": zn.GPTree,
+    "uniform grid": zn.UniformGrid,
+    "random": zn.Random,
+    "ucb": zn.UCB,
+    "thompson": zn.Thompson,
+}
+DELTAS: dict[str, Any] = {"geometric": zn.GeometricDelta, "lipschitz": zn.LipschitzDelta, "spread": zn.SpreadDelta}
+KERNELS: dict[str, Any] = {"rbf": zn.RBF, "matern": zn.Matern, "categorical": zn.Categorical, "motif": zn.Motif}
+FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn.Center}
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
+    "points": ("table", "decimal", "coords", "weight", "smallest"),
+    "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
+    "measurement": ("name", "unit", "feedback", "noise"),
+    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
+}
+AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
+PRICES = ("cost", "times", "overhead", "travel")  # the settings that give looks a cost
+PLAIN = ("direction", "max_looks", "seed", *PRICES, "cost_unit")  # arguments of `Study` as they stand
+TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
+
+
+def template() -> str:
+    """Return a recipe with comments that works as it is."""
+    return resources.files("zonal").joinpath("recipe.toml").read_text(encoding="utf-8")
+
+
+def arguments(recipe: Recipe) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe gives; errors name the line."""
+    _check_top(recipe)
+    made = space(recipe)
+    return {"space": made, **settings(recipe, made)}
+
+
+def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe gives, but for the space, which is made already."""
+    _check_top(recipe)
+    given: dict[str, Any] = {"budget": recipe.words["budget"], **_measurement(recipe)}
+    with recipe.blamed("measurement", "feedback"):
+        given.get("feedback", zn.Mean()).check(space)
+    given |= _model(recipe)
+    if "forbidden" in recipe.words:
+        given["forbidden"] = _forbidden(recipe, space)
+    if "policy" in recipe.words:
+        given["policy"] = _policy(recipe)
+    return given | {"rng" if key == "seed" else key: recipe.words[key] for key in PLAIN if key in recipe.words}
+
+
+def _check_top(recipe: Recipe) -> None:
+    """Raise unless a recipe has a budget, and no section that is not known."""
+    recipe.table(recipe.words, (), TOP)
+    problem = f"{recipe.source}: a study needs a budget"
+    need("budget" in recipe.words, problem, None, "Write for example budget = 60.")
+
+
+def where(
+    axes: Sequence[str] = (),
+    sequences: str | None = None,
+    table: Path | None = None,
+    smallest: Any = None,
+    **columns: Any,
+) -> Recipe:
+    """Return the recipe that command-line options for the space are equivalent to.
+
+    Axes and sequences are as `axis_words` and `sequence_words` read them, the table is one of points or areas with
+    its columns for coords, levels and weight. `smallest` is one for all, or one per axis that is not categorical.
+    """
+    ways = {"--axis": axes, "--sequences": sequences, "a table": table}
+    said = [way for way, own in ways.items() if own]
+    fix = f"Pass one of {', '.join(ways)}."
+    need(len(said) == 1, "the space must be given in exactly one way", " and ".join(said) or "none", fix)
+    named = {key: own for key, own in columns.items() if own}
+    stray = [f"--{key}" for key in named if table is None]
+    refuse(stray, "this option needs a table", "Pass a table too, or leave the option out.")
+    section, words = _section(axes, sequences, {"table": str(table), **named})
+    places: dict[Key, str] = {("smallest",): "--smallest", (section,): said[0]}
+    shared = {} if smallest is None else {"smallest": smallest}
+    return Recipe({section: words, **shared}, places, "the options")
+
+
+def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if axes:
+        return "axes", axis_words(axes)
+    if sequences:
+        return "sequences", sequence_words(sequences)
+    return "hierarchy" if "levels" in columns else "points", columns
+
+
+def space(recipe: Recipe) -> Any:
+    """Return the space that a recipe describes; errors name the line."""
+    named = [name for name in SPACES if name in recipe.words]
+    problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
+    need(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
+    (kind,) = named
+    with recipe.blamed(kind):
+        found = _space(recipe, kind)
+        check_variables(found)
+    return found
+
+
+def _space(recipe: Recipe, kind: str) -> Any:
+    divided, arity = kind in ("axes", "points"), recipe.words.get("arity", 2)
+    with recipe.blamed("arity"):
+        whole_number(arity, "arity", 2, MOST_PARTS)
+        need(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
+    if kind == "axes":
+        return _axes(recipe)
+    shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
+    words = {**shared, **recipe.section(kind, KEYS[kind])}
+    if kind != "sequences":
+        return _members(recipe, kind, words)
+    _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
+    return zn.Sequences(**words)
+
+
+def _axes(recipe: Recipe) -> zn.Box | zn.Product:
+    recipe.table(recipe.words["axes"], ("axes",), None)
+    tables = {name: _scaled(words) for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
+    axes = {name: _interval(words) for name, words in recipe.words["axes"].items()}
+    axes |= {name: _axis(recipe, name, words) for name, words in tables.items()}
+
+    def said(key: str) -> dict[str, Any]:
+        return {name: words[key] for name, words in tables.items() if key in words}
+
+    kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
+    smallest = said("smallest") or recipe.words.get("smallest")
+    if isinstance(smallest, dict):  # single integers are small enough, unless it is written otherwise
+        smallest = {name: 1 for name, scale in said("scale").items() if scale == "integer"} | smallest
+    arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
+    return kind(axes, arity, smallest, said("unit"), said("scale"), rings)
+
+
+def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words of an axis with a scale that was written in the unit's place where it belongs."""
+    unit = words.get("unit")
+    if "scale" in words or not isinstance(unit, str) or unit not in SCALES:
+        return words
+    return {key: own for key, own in words.items() if key != "unit"} | {"scale": unit}
+
+
+def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
+    path = ("axes", name)
+    recipe.table(words, path, AXIS_KEYS)
+    given = {"low", "high", "symbols", "frequencies"} & set(words)
+    fix = "Write low and high, or symbols, or frequencies."
+    problem = f"{recipe.place(path)}: axis {name} must be given in exactly one way"
+    need(given in ({"low", "high"}, {"symbols"}, {"frequencies"}), problem, dict(words), fix)
+    if "low" in given:
+        text(words.get("unit", ""), f"the unit of axis {name}")
+        check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
+        return words["low"], words["high"]
+    for key in ("unit", "smallest", "scale", "periodic"):
+        need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
+    if "symbols" in given:
+        own = words["symbols"]
+        return own if isinstance(own, list) else [own]
+    own, fix = words["frequencies"], "Write { red = 2, green = 1 }."
+    need(isinstance(own, Mapping), f"frequencies of axis {name} must be a table", own, fix)
+    return own
+
+
+def _interval(words: Any) -> Any:
+    """Return two numbers, which TOML has in lists only, as an interval; anything else unchanged."""
+    pair = isinstance(words, list) and len(words) == 2
+    return tuple(words) if pair and all(type(own) in (int, float) for own in words) else words
+
+
+def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
+    """Raise if a section lacks a key."""
+    for key, example in examples.items():
+        fix = f"Write for example {key} = {json.dumps(example)}."
+        need(words.get(key), f"[{section}] needs its {key}", words.get(key), fix)
+
+
+def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn.Hierarchy:
+    needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
+    _need_keys(kind, words, {"table": "areas.csv", **needed})
+    with recipe.blamed(kind, "table"):
+        table = read_table(recipe.folder / text(words.pop("table"), "table"), words.pop("decimal", None))
+    for key in ("coords", "levels"):
+        with recipe.blamed(kind, key):
+            words[key] = _texts(words.get(key, []), key)
+    with recipe.blamed(kind, "weight"):
+        words["weight"] = None if words.get("weight") is None else text(words["weight"], "weight")
+    return members(table, arity=recipe.words.get("arity", 2), at=partial(recipe.blamed, kind), **words)
+
+
+def members(
+    table: Table,
+    coords: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    weight: str | None = None,
+    smallest: Any = None,
+    arity: Any = 2,
+    at: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+) -> zn.Points | zn.Hierarchy:
+    """Return the space of a table's rows, each a smallest part.
+
+    `levels`, columns of names or codes from the coarsest to the finest, make a `Hierarchy`, and `coords`, columns
+    of features, its features, or else `Points`. `weight` is a column too. `at` turns the name of such an argument
+    into a context that adds to an error where that was written.
+    """
+    with at("weight"):
+        weights = None if weight is None else positive(table, weight)
+    with at("coords"):
+        features = {name: table.numbers(name) for name in coords}
+    if not levels:
+        need(coords, "a table needs columns that locate its rows", None, "Name coords, levels or sequence.")
+        return zn.Points(features, weights, arity, smallest)
+    with at("levels"):
+        names = {name: table.texts(name) for name in levels}
+        check_nested(names, first=1)
+    together = np.stack(list(features.values()), axis=1) if features else None
+    return zn.Hierarchy.from_table(names, together, weights, smallest, tuple(coords) or None)
+
+
+def positive(table: Table, weight: str) -> NDArray[np.float64]:
+    """Return a column of weights; raise at the first that is not positive."""
+    weights = table.numbers(weight)
+    if not (weights > 0).all():
+        row = int(np.flatnonzero(weights <= 0)[0])
+        problem = f"column {weight} must be positive, but not in row {row + 1}"
+        raise InvalidInput(problem, float(weights[row]), "Leave such rows out.")
+    return weights
+
+
+def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
+    """Return the forbidden regions, given as text or as tables of their parts."""
+    words = recipe.words["forbidden"]
+    with recipe.blamed("forbidden"):
+        regions = []
+        for own in words if isinstance(words, list) else [words]:
+            written = isinstance(own, str | Mapping) and own
+            need(written, "a forbidden region must be text", own, "Write it as for `zonal observe`.")
+            regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
+        return regions
+
+
+def _measurement(recipe: Recipe) -> dict[str, Any]:
+    words = recipe.section("measurement", KEYS["measurement"])
+    reads = {"noise": _noise, "feedback": _feedback}
+    with recipe.blamed("measurement"):
+        given = {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
+        return given | {key: read(recipe, words[key]) for key, read in reads.items() if key in words}
+
+
+def _noise(recipe: Recipe, words: Any) -> Any:
+    if not isinstance(words, Mapping):
+        return words
+    recipe.table(words, ("measurement", "noise"), ("per_weight",))
+    fix = "Write { per_weight = 0.5 }."
+    need("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
+    return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
+
+
+def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
+    path = ("measurement", "feedback")
+    if not isinstance(words, Mapping):
+        found: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
+        return found()
+    recipe.table(words, path, ("average", "beam", "beam_share"))
+    fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
+    need(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
+    ((kind, own),) = words.items()
+    if kind == "average":
+        whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
+        return zn.Average(own)
+    return zn.Beam(own) if kind == "beam" else zn.Beam(share=own)
+
+
+def _model(recipe: Recipe) -> dict[str, Any]:
+    words = recipe.section("model", KEYS["model"])
+    given = {"mean": words.pop("mean")} if "mean" in words else {}
+    if not words:
+        return given
+    with recipe.blamed("model"):
+        need("kernel" in words, "[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
+        kind = recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS)
+        if not words:  # its parameters are learned
+            return {**given, "kernel": kind}
+        mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
+        symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
+        kernel = _made(recipe, kind, words, ("model",))
+        return {**given, "kernel": kernel if symbols is None else kernel * symbols}
+
+
+def _policy(recipe: Recipe) -> Any:
+    recipe.table(recipe.words["policy"], ("policy",), None)
+    words = dict(recipe.words["policy"])
+    with recipe.blamed("policy"):
+        kind = _kind(recipe, words, ("policy", "name"), POLICIES)
+        for key in ("h_max", "level"):
+            whole_number(words.get(key, 0), key, 0, DEEPEST)
+        if "delta" in words:
+            path = ("policy", "delta")
+            recipe.table(words["delta"], path, None)
+            delta = dict(words["delta"])
+            words["delta"] = _made(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
+        return _made(recipe, kind, words, ("policy",))
+
+
+def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
+    """Return the class named by the last key of `path` in `words`, and remove that key."""
+    *_, section, key = path
+    need(key in words, f"{section} needs its {key}", words, f"Write one of {', '.join(kinds)}.")
+    return recipe.choice(words.pop(key), path, kinds)
+
+
+def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
+    """Return an instance of a class from its fields; raise at an unknown or missing one."""
+    recipe.table(words, path, [own.name for own in fields(kind)])
+    needed = [own.name for own in fields(kind) if own.default is MISSING and own.default_factory is MISSING]
+    for name in needed:
+        fix = f"Write {name} = ... in [{'.'.join(path)}]."
+        need(name in words, f"{kind.__name__} needs its {name}", dict(words), fix)
+    return kind(**words)
+
+
+def _texts(words: Any, name: str) -> Sequence[str]:
+    listed = isinstance(words, list | tuple) and all(isinstance(own, str) for own in words)
+    need(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
+    need(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
+    return tuple(words)

@@ -1,0 +1,121 @@
+"""A study as one run uses it: part of its budget, beginning with trials that others have abandoned."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from zonal.engine.events import Asked
+from zonal.engine.results import Trial
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, need, whole_number
+from zonal.study.worker_id import is_gone
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
+
+log = logging.getLogger("zonal")
+
+LONGEST_NOTE = 500  # characters of what is kept of an error
+REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
+
+
+def reply(said: Any) -> dict[str, Any]:
+    """Return what an instrument returned as arguments of `Study.tell`, after checking.
+
+    It may be a value; a value and its standard error; or a mapping of these arguments by name.
+    """
+    if not isinstance(said, Mapping):
+        value, sem = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
+        return {"value": value, "sem": sem}
+    found, fix = dict(said), f"Name any of {', '.join(REPLY)}; value is needed."
+    for name in found:
+        need(name in REPLY, f"an instrument cannot return {name!r}", found, fix)
+    need("value" in found, "an instrument must return a value", found, fix)
+    return found
+
+
+def reason(error: BaseException) -> str:
+    """Return an error as a note: one line of text that any file can hold."""
+    message = ""
+    with suppress(Exception):  # of a user's own class, any may come
+        message = " ".join(str(error).split()).encode(errors="replace").decode()
+    return (message or type(error).__name__)[:LONGEST_NOTE]
+
+
+class Hand:
+    """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
+
+    If `take_over`, all trials under way count as abandoned; else those under the same name, which a user may have
+    given to a run that has ended, perhaps on another host. At most `n` measurements are made, by default all that
+    remain.
+    """
+
+    def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:
+        self.study = study
+        self._by = by
+        self._unwritten: set[int] = set()
+        # With their present workers: two runs that take over must not take from each other for ever.
+        self._mine_now = {asked.number: asked.by for asked in study.under_way if take_over or asked.by == by}
+        self.paid_out = False  # whether the next look was too expensive
+        self._part = math.inf if n is None else whole_number(n, "n", 1)  # measurements that it may still make
+        if n is not None and self.remaining < n:
+            raise BudgetSpent(
+                f"n={n} measurements asked for, but only {self.remaining} remain. Pass fewer, or call extend()."
+            )
+
+    def _left(self, asked: Asked) -> bool:
+        return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
+
+    @property
+    def remaining(self) -> int:
+        """The number of measurements that may still be started."""
+        remaining = self.study._looks_left + sum(map(self._left, self.study.under_way))
+        return int(min(remaining, self._part))
+
+    @property
+    def spent(self) -> str:
+        """What is spent when none remain."""
+        if not self.study.spent and not self.study._looks_left:
+            return "the budget does not pay for a look"
+        whole = self._part == math.inf or not self.study._looks_left
+        return "the budget is spent" if whole else "the part asked for is spent"
+
+    def ask(self) -> Trial:
+        """Return an abandoned trial, or else a new one."""
+        trial = self.study.take_up(self._by, self._left)
+        if trial is not None:
+            self._mine_now.pop(trial.number, None)
+        try:
+            trial = self.study.ask(by=self._by) if trial is None else trial
+        except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
+            self.paid_out = self.study.settings.priced
+            raise Exhausted(str(error)) from error
+        self._part -= 1
+        return trial
+
+    def tell(self, trial: Trial, said: Any) -> None:
+        """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
+        more = reply(said)
+        value, sem = more.pop("value"), more.pop("sem", None)
+        try:
+            self.study.tell(trial, value, sem, **more)
+        except StudyFileError as error:
+            self._unwritten.add(trial.number)
+            beside = "".join(f", {name} {own!r}" for name, own in more.items())
+            shown = f"{value!r}, sem {sem!r}{beside}"
+            log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
+            raise
+
+    def give_up(self, trial: Trial, error: BaseException) -> None:
+        """Give up a trial that failed, unless it was measured and waits to be told; its note says why."""
+        if trial.number not in self._unwritten:
+            self.study.give_up(trial, note=reason(error))
+        self._part += 1
+
+    def withdraw(self, trial: Trial) -> None:
+        """Withdraw a trial that was not tried."""
+        self.study.withdraw(trial)
+        self._part += 1

@@ -1,0 +1,66 @@
+"""The rows of sheets that go out: trials to measure, and what became of all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from zonal.engine.results import Observation, Trial, TrialRecord
+from zonal.engine.trial_history import Outcome
+from zonal.errors import ZonalError
+from zonal.io.spreadsheet import Row
+from zonal.spaces import Region
+from zonal.study.sheets import SEEN, place_of
+from zonal.study.study import Study
+
+
+def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
+    """Return a sheet of trials to measure, with empty columns for the values."""
+    spends = study.settings.spends
+    header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
+    return [header, *([*_place(one, spends), None, None, None] for one in trials)]
+
+
+def _place(one: Any, spends: Sequence[str]) -> list[Any]:
+    """Return the cells of a trial or an observation that say what was measured, and for how much."""
+    number, look = (None, None) if isinstance(one, Observation) else (one.number, one.replicate)
+    return [number, one.region.name, look, *one.region.row(), *(getattr(one, own, None) for own in spends)]
+
+
+def outcomes(study: Study) -> list[Row]:
+    """Return all trials and observations as a sheet.
+
+    The numbers of observations, and values that were corrected or retracted, have their own columns, if there are
+    any: as rows they might be told again.
+    """
+    spends = study.settings.spends
+    header = ["trial", "region", "look", *study.space.columns, *spends, "state", "value", "sem", "note"]
+    rows = [[*_place(one, spends), *_became(one, past)] for one, past in study.history()]
+    columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
+    kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
+    return list(zip(*kept, strict=True))
+
+
+def _became(one: TrialRecord | Observation, past: Sequence[Outcome]) -> list[Any]:
+    """Return the cells of a trial or an observation that say what became of it."""
+    *before, now = past
+    told = [own.value for own in before if own.value is not None]
+    earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+    seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
+    number = one.number if isinstance(one, Observation) else None
+    return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
+
+
+def slope_of(one: TrialRecord | Observation) -> str:
+    """Return the axis along which a slope was measured; "" if none was."""
+    return one.region.feedback.slope if isinstance(one, Observation) and one.region.feedback else ""
+
+
+def written(region: Region) -> str:
+    """Return a region as text that defines it exactly: its name, if that does."""
+    try:
+        exact = region.space.region(place_of(region.space, region.name)).key == region.key
+    except ZonalError:
+        exact = False
+    return region.name if exact else json.dumps(region.as_dict())

@@ -1,0 +1,413 @@
+"""Sheets: files with trials to measure that come back with values, as spreadsheets save them.
+
+A sheet is taken completely or not at all: its rows are told to a draft of the study, which is committed once all
+of them are. Which rows are older than the study is decided by values: a row that has an earlier value of its
+trial, or a value for a trial that has ended since, was written before that. So was an earlier note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from zonal.engine import checks
+from zonal.engine.results import Observation, TrialRecord
+from zonal.engine.settings import checked_feedback
+from zonal.engine.trial_history import Outcome
+from zonal.errors import (
+    LARGEST_STD,
+    InvalidInput,
+    ZonalError,
+    finite_number,
+    need,
+    positive_number,
+    standard_deviation,
+)
+from zonal.io.files import parsed, unescaped
+from zonal.io.tables import Numeral, Table
+from zonal.kernels.feedback import Slope
+from zonal.spaces import Region
+from zonal.study import operations
+from zonal.study.study import Study
+
+T = TypeVar("T")
+
+MOST_DIGITS = 18  # of a trial's number
+SHOWN_ROWS = 20
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
+ENDED = ("given up", "withdrawn")
+SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
+CALLED = {"value": "a value", "sem": "a standard error", "time": "a time"}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A measurement in a row of a sheet: arguments of `Study.tell`, and where they are written."""
+
+    value: float
+    sem: float | None
+    note: str
+    row: int = field(compare=False)  # counted from 1
+    cells: Mapping[str, str] = field(compare=False)  # by the columns of `zonal ask`; numbers with a decimal point
+    minus: Region | None = None
+    time: float | None = None
+
+    def repeats(self, value: float | None, sem: float | None) -> bool:
+        """Tell whether this value is known already: spreadsheets round, and an empty cell means no statement."""
+        return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
+
+    def check(self, was: TrialRecord) -> None:
+        """Raise if the trial was told already, with another value."""
+        known = was.value is None or self.repeats(was.value, was.sem)
+        fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
+        need(known, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
+
+    def outdated(self, past: Sequence[Outcome]) -> str:
+        """Return what happened to the trial since this row was written; "" if nothing did.
+
+        A row is old if its trial was given up or withdrawn, or if it has an earlier value than the present one.
+        """
+        *before, now = past
+        if now.state in ENDED:
+            return _ended(now)
+        if self.repeats(now.value, now.sem) or not any(self.repeats(own.value, own.sem) for own in before):
+            return ""
+        return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
+
+    def over(self, was: TrialRecord) -> Filled | None:
+        """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
+        if was.value is None:
+            return None
+        value = was.value if _agrees(self.cells["value"], was.value) else self.value
+        sem = was.sem if self.repeats(value, was.sem) else self.sem
+        now = replace(self, value=value, sem=sem, note=self.note or was.note)
+        return now if (now.value, now.sem, now.note) != (was.value, was.sem, was.note) else None
+
+
+class NoteLeft(NamedTuple):
+    """A note in a sheet that the study does not keep, since its trial has a value, or ended with another note."""
+
+    row: int  # counted from 1
+    how: str  # what happened to the trial
+    option: str  # of `told`, with which it is kept
+
+
+@dataclass
+class Sheet(Generic[T]):
+    """The content of a sheet: measurements of trials, or of regions."""
+
+    new: list[tuple[T, Filled]] = field(default_factory=list)  # that the study does not have yet
+    known: list[tuple[T, Filled]] = field(default_factory=list)  # that it, or a row above, has already
+    corrected: list[tuple[T, Filled]] = field(default_factory=list)  # whose value in the study differs
+    empty: int = 0  # rows without a value
+    notes: dict[int, str] = field(default_factory=dict)  # in such rows, by trial
+    notes_left: dict[int, NoteLeft] = field(default_factory=dict)  # notes that are not kept, by trial
+    outdated: dict[int, tuple[int, str]] = field(default_factory=dict)  # by trial: row, and what happened
+
+
+def told(
+    study: Study,
+    table: Table,
+    correct: bool = False,
+    changed: bool = False,
+    by: str | None = None,
+    watched: Callable[..., Any] = lambda things, what: things,
+) -> Sheet[int]:
+    """Tell a study what a sheet says, all of it or nothing; return what the sheet says.
+
+    A value that differs from the one told before is an error unless `correct`. Rows of trials that changed after
+    the sheet was written are taken only if `changed`. A new note for a trial that has a value is kept only if
+    `correct`; for one that ended with another note, only if `changed`. `watched` goes over what is told, and what
+    is corrected.
+    """
+
+    def change(draft: Study) -> Sheet[int]:
+        found = answers(table, draft, correct, changed)
+
+        def tell(number: int, own: Filled) -> None:
+            draft.tell(number, own.value, own.sem, own.note, minus=own.minus, time=own.time)
+
+        def mend(number: int, own: Filled) -> None:
+            draft.correct(number, own.value, own.sem, own.note, by=by)
+
+        wrong = _rows_wrong(watched(found.new, "telling"), tell)
+        wrong += _rows_wrong(watched(found.corrected, "correcting"), mend)
+        refuse_rows(table, wrong, "told")
+        for number, note in found.notes.items():
+            operations.annotate(draft, number, note)
+        return found
+
+    return operations.together(study, change)
+
+
+def observed(
+    study: Study, table: Table, again: bool, watched: Callable[..., Any] = lambda things, what: things
+) -> Sheet[Region]:
+    """Add the earlier measurements of a sheet to a study, all or none; return what the sheet says.
+
+    Rows that were told or observed before are taken only if `again`.
+    """
+
+    def change(draft: Study) -> Sheet[Region]:
+        found = earlier(table, draft)
+        taken = sorted(found.new + found.known if again else found.new, key=lambda own: own[1].row)
+
+        def observe(place: Region, own: Filled) -> None:
+            draft.observe(place, own.value, own.sem, place.feedback, minus=own.minus, note=own.note)
+
+        refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
+        return found
+
+    return operations.together(study, change)
+
+
+def _rows_wrong(things: Iterable[tuple[T, Filled]], do: Callable[[T, Filled], object]) -> list[tuple[int, str]]:
+    """Do something with the measurement of each row; return the rows, from 0, for which that raises, and why."""
+    wrong = []
+    for thing, own in things:
+        try:
+            do(thing, own)
+        except ZonalError as error:
+            wrong.append((own.row - 1, str(error)))
+    return wrong
+
+
+def answers(table: Table, study: Study, correct: bool = False, changed: bool = False) -> Sheet[int]:
+    """Return what a sheet says by trial; raise an error that lists every bad row: see `told`."""
+    trials = told_before(study)
+    first: dict[int, tuple[Filled | None, str]] = {}
+    noted: dict[int, Filled] = {}  # trials with a value whose note is to change, by rows without one
+    found: Sheet[int] = Sheet()
+
+    def read(cells: dict[str, str], row: int) -> None:
+        number = _trial(cells["trial"], trials, cells.get("region", ""))
+        answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
+        if answer is not None and cells.get("minus"):
+            other = study._region(place_of(study.space, cells["minus"]))
+            checks.seen(study._state, was.region, other, answer.sem)
+            answer = replace(answer, minus=other)
+        note = cells.get("note", "")
+        same = first.setdefault(number, (answer, note)) == (answer, note)
+        need(same, "a row above has this trial already, with other values", number, "Keep one of the two.")
+        if answer is not None and not changed and (how := answer.outdated(past)):
+            found.outdated[number] = row, how
+            return
+        if answer is not None and not correct:
+            answer.check(was)
+        if not _is_new(note, past, changed) or (was.value is None and answer is not None):
+            return
+        if was.value is not None and not correct:
+            found.notes_left[number] = NoteLeft(row, "has a value", "correct")
+        elif was.value is not None and answer is None:
+            noted[number] = Filled(was.value, None, note, row, {**cells, "value": repr(was.value)})
+        elif was.value is None and (was.state == "asked" or not was.note or changed):
+            found.notes[number] = note
+        elif was.value is None:
+            found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
+
+    times = bool(study.settings.times) and "time" not in study.space.columns
+    _every_row(table, study.space, ("trial", "value"), read, "told", ("time",) if times else ())
+    for number, (answer, _) in first.items():
+        was, answer = trials[number][0], noted.get(number, answer)
+        if answer is None:
+            found.empty += 1
+        elif number not in found.outdated:
+            over = answer.over(was) if correct else None
+            known = found.known if over is None else found.corrected
+            kind = found.new if was.value is None else known
+            kind.append((number, over or answer))
+    return found
+
+
+def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
+    """Return every trial with all its outcomes; if it was told late, with those of the observation it became."""
+    every = study.history()
+    trials = {one.number: (one, past) for one, past in every if isinstance(one, TrialRecord)}
+    for one, past in every:
+        number = study._state.observed[one.number][1].trial if isinstance(one, Observation) else None
+        if number is not None:
+            was, before = trials[number]
+            *_, now = whole = sorted([*before, *past], key=lambda outcome: outcome.event)
+            note = now.note if now.value is not None else now.note or was.note
+            trials[number] = replace(was, state=now.state, value=now.value, sem=now.sem, note=note), whole
+    return trials
+
+
+def _is_new(note: str, past: Sequence[Outcome], changed: bool) -> bool:
+    """Tell whether a trial never had a note, up to blanks; if `changed`, whether it has another one now."""
+    return note.split() not in ([], *(outcome.note.split() for outcome in (past[-1:] if changed else past)))
+
+
+def _ended(outcome: Outcome) -> str:
+    return f"was {outcome.state}{f' ({outcome.note})' if outcome.note else ''}"
+
+
+def earlier(table: Table, study: Study) -> Sheet[Region]:
+    """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
+    space, feedback = study.space, study.feedback
+    seen: dict[Any, list[tuple[float | None, float | None]]] = {}
+    for one, past in study.history():  # values that were corrected or retracted are known too
+        seen.setdefault(_sort(one.region, one.minus), []).extend((own.value, own.sem) for own in past)
+    found: Sheet[Region] = Sheet()
+
+    def read(cells: dict[str, str], row: int) -> None:
+        by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
+        region: Region = space.region(space.from_row(cells), by)
+        minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
+        answer = _answer(cells, row)
+        if answer is None:
+            found.empty += 1
+            return
+        checks.seen(study._state, region, minus, answer.sem)
+        before = seen.setdefault(_sort(region, minus), [])
+        kind = found.known if any(answer.repeats(*own) for own in before) else found.new
+        kind.append((region, replace(answer, minus=minus)))
+        before.append((answer.value, answer.sem))
+
+    _every_row(table, space, ("value",), read, "taken in")
+    return found
+
+
+def _sort(region: Region, minus: Region | None) -> Any:
+    """Return what distinguishes kinds of measurements: region, slope, and the region subtracted."""
+    return region.key, region.feedback and region.feedback.slope, minus and minus.key
+
+
+def place_of(space: Any, text: str | None) -> Any:
+    """Return, from a text or JSON, an argument for ``space.region``; None for none."""
+    if text is None:
+        return None
+    if not text.lstrip().startswith("{"):
+        return space.from_text(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InvalidInput("a region cannot be read", text, "Write it as `zonal observe --help` says.") from None
+
+
+def places(table: Table, space: Any) -> list[Region]:
+    """Return the regions of a sheet; raise an error that lists every bad row."""
+    return _every_row(table, space, (), lambda cells, row: space.region(space.from_row(cells)), "predicted")
+
+
+def _every_row(
+    table: Table,
+    space: Any,
+    needed: Sequence[str],
+    read: Callable[[dict[str, str], int], T],
+    done: str,
+    more: Sequence[str] = (),
+) -> list[T]:
+    """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
+    rows = list(_rows(table, space.columns, needed))
+    edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
+    numeric = ("value", "sem", *more, *edges)
+    numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
+    found, wrong = [], []
+    for at, cells in rows:
+        try:
+            found.append(read(_with_points(cells, numbers), at + 1))
+        except ZonalError as error:
+            wrong.append((at, str(error)))
+    refuse_rows(table, wrong, done)
+    return found
+
+
+def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> None:
+    """Raise an error that lists wrong rows, counted from 0, if there are any."""
+    if wrong:
+        many = f"{len(wrong)} of {table.rows}"
+        named = [f"row {at + 1}{f' (line {table.lines[at]})' if table.lines else ''}: {why}" for at, why in wrong]
+        raise BadSheet(f"{table.path.name}: nothing was {done}; wrong rows: {many}.", named)
+
+
+def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
+    """Return the cells of a row with a decimal point in every number."""
+    return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+
+
+def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the cells of each row that has any, of the columns that may be there and those that must."""
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *more))
+    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
+    for at in range(table.rows):
+        cells = {name: _plain(column[at]) for name, column in columns.items()}
+        if any(cells.values()):
+            yield at, cells
+
+
+def _plain(cell: str) -> str:
+    return cell if isinstance(cell, Numeral) else unescaped(cell.strip())
+
+
+class BadSheet(ZonalError, ValueError):
+    """A sheet with wrong rows; the message lists them."""
+
+    def __init__(self, problem: str, wrong: Sequence[str]) -> None:
+        more = [f"and {len(wrong) - SHOWN_ROWS} more"] if len(wrong) > SHOWN_ROWS else []
+        super().__init__("\n  ".join([problem, *wrong[:SHOWN_ROWS], *more]))
+
+
+def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Any]], name: str) -> int:
+    need(cell.isdecimal(), "a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
+    number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
+    problem = f"there is no such trial: the study has {len(trials)}"
+    need(number < len(trials), problem, number, "Check the study.")
+    own = trials[number][0].region.name
+    need(name in ("", own), f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
+    return number
+
+
+def _answer(cells: dict[str, str], row: int, time: str = "") -> Filled | None:
+    """Return the measurement of a row, None if it has no value yet; `time` is the column for times, if any."""
+    if cells["value"].casefold() in NOT_YET:
+        return None
+    value, sem, spent = value_of(cells["value"]), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
+    return Filled(value, sem, cells.get("note", ""), row, cells, time=spent)
+
+
+def value_of(cell: str) -> float:
+    """Return a measured value from its text."""
+    fix = "Write a number such as 0.73, or leave the cell empty if there is none yet."
+    value = finite_number(_number(cell, "a value", fix), "a value", fix)
+    need(abs(value) <= LARGEST_STD, "a value is too large", cell, fix)
+    return value
+
+
+def sem_of(cell: str) -> float | None:
+    """Return a standard error from its text, None if it is empty."""
+    if cell.strip().casefold() in NOT_YET:
+        return None
+    fix = "Write a number of 0 or more, or leave the cell empty."
+    return standard_deviation(_number(cell, "a standard error", fix), "a standard error")
+
+
+def time_of(cell: str) -> float | None:
+    """Return the time really spent on a trial from its text, None if it is empty."""
+    if cell.strip().casefold() in NOT_YET:
+        return None
+    fix = "Write a number above 0, or leave the cell empty."
+    return positive_number(_number(cell, "a time", fix), "a time")
+
+
+def _number(cell: str, what: str, fix: str) -> float:
+    number = parsed(cell)
+    if number is None:
+        fix = f"Write {cell.strip().replace(',', '.')}, with a point." if DECIMAL_COMMA.fullmatch(cell) else fix
+        raise InvalidInput(f"{what} must be a number", cell, fix)
+    return number
+
+
+def _agrees(cell: str, value: float | None) -> bool:
+    """Tell whether a cell equals a value, exactly or rounded to the digits of the cell."""
+    if value is None:
+        return False
+    shown = Decimal(cell.strip())
+    _, _, exponent = shown.as_tuple()
+    assert isinstance(exponent, int)
+    return float(shown) == value or abs(shown - Decimal(repr(value))) <= Decimal(5).scaleb(exponent - 1)

@@ -1,0 +1,342 @@
+"""A study for people and programs: a sentence, a card, tables of trials and of best regions, JSON.
+
+It uses what a study returns, in the user's units, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zonal.engine.results import Likely, Observation, Recommendation, Trial, TrialRecord, answer
+from zonal.engine.trial_history import Outcome
+from zonal.errors import truth, whole_number
+from zonal.io.records import Records
+from zonal.io.result_table import Cell, Chance, Listing, card, counted, give_or_take, labelled, number, percent
+from zonal.spaces import Region
+from zonal.study.patches import Patches, patches
+
+if TYPE_CHECKING:
+    from zonal.study.reading import Reading
+
+TOP = 5
+MOST_COUNTED = 10**9  # beyond it a power of ten is enough
+MOST_WAITING = 3  # pending trials that are named
+UNMEASURED = "nothing measured yet"
+LUCK = "no region stands out: the best so far may be due to chance"
+
+
+@dataclass(frozen=True, repr=False)
+class LikelyRegions(Records[Likely]):
+    """Regions whose average is probably beyond a threshold, the most probable first: a table of `Likely`.
+
+    The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
+    the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
+    """
+
+    likeliest: Likely | None = None
+    threshold: float = math.nan
+    side: str = "above"
+    unit: str = ""  # of the values
+
+    def patches(self, within: float | None = None) -> Patches:
+        """Return the regions joined where they touch, with peak, centroid, size and extent: a table of `Patch`.
+
+        Regions of axes touch if they share a side, also across the cut of a ring; a common corner is not enough,
+        and regions with different symbols do not touch. An axis or feature keeps its name: a column of ours with
+        that name is called "patch ..." then.
+
+        Parameters
+        ----------
+        within : float, optional
+            For points and areas with coordinates, where it is needed: they touch if a member of one lies within
+            this distance of a member of the other, in the units of the coordinates.
+        """
+        sign, limit = (1 if self.side == "above" else -1), self.threshold
+        title = self.title.replace("Regions", "Patches of regions", 1)
+        return patches(self.found, lambda mean: sign * (mean - limit), self.unit, title, within)
+
+
+def for_programs(answer: Any, **style: Any) -> str:
+    """Return an answer as JSON: names as in Python, null for NaN."""
+    usual: dict[str, Any] = {"default": plain, "ensure_ascii": False, "allow_nan": False, **style}
+    try:
+        return json.dumps(answer, **usual)
+    except ValueError:
+        finite = json.loads(json.dumps(answer, default=plain), parse_constant=lambda _: None)
+        return json.dumps(finite, **usual)
+
+
+def plain(thing: Any) -> Any:
+    """Return a value that a study returns, as JSON types."""
+    match thing:
+        case Region():
+            return thing.as_json()
+        case Trial():
+            spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
+            return {"trial": thing.number, "look": thing.replicate, "region": thing.region, **spends}
+        case Observation():
+            return thing.number
+        case Recommendation():
+            return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
+        case LikelyRegions():
+            return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
+        case Patches():
+            return {"title": thing.title, "patches": thing.found}
+    return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
+
+
+def amount(study: Reading, value: float) -> str:
+    """Return a number of measurements, or a cost with its unit."""
+    return f"{value:.6g} {study.settings.cost_unit}".rstrip() if study.settings.priced else str(value)
+
+
+def progress(study: Reading, done: str, what: str = "") -> str:
+    """Return how many measurements were made, and for how much of the budget, such as "3 of 80 told"."""
+    if not study.settings.priced:
+        return f"{study.told} of {study.budget}{what and f' {what}s'} {done}"
+    told = counted(study.told, what) if what else study.told
+    return f"{told} {done} for {study.spent:.6g} of {amount(study, study.budget)}"
+
+
+def standing(study: Reading) -> str:
+    """Return how much of the budget is used, and by what."""
+    left = amount(study, study.remaining)
+    return f"{progress(study, 'told')}, {len(study.pending)} under way, {left} left"
+
+
+def headline(study: Reading, name: str = "") -> str:
+    """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
+    under_way = f", {len(study.pending)} under way" if study.pending else ""
+    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
+
+
+def best_word(study: Reading) -> str:
+    """Return "best so far", or "best region" once the budget is spent."""
+    return "best so far" if study.pending or study._looks_left else "best region"
+
+
+def best_so_far(study: Reading) -> str:
+    """Return the recommended region and its average, without its certainty."""
+    region, mean, std = study._settle()
+    return f"{region.name}: {give_or_take(mean, std, study.value_unit)}"
+
+
+def hope(study: Reading) -> str:
+    """Return the recommended average and its certainty, for a progress bar."""
+    best = study.recommend()
+    gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
+    return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
+
+
+def is_empty(study: Reading) -> bool:
+    """Tell whether nothing was measured."""
+    return not study.told and not study.observations
+
+
+def words(study: Reading) -> str:
+    """Return the progress, what is pending, the size of the smallest regions and the answer so far."""
+    return f"{headline(study)}\n{waiting(study)}{smallest(study)}\n{verdict(study)}"
+
+
+def smallest(study: Reading) -> str:
+    """Return how many smallest regions there are, and of which size."""
+    space, state = study.space, study._state
+    depth = state.problem.bottom(state.h_max)
+    number = space.leaves(depth)
+    many = str(number) if number < MOST_COUNTED else f"about 10^{round(math.log10(number))}"
+    return f"{many} smallest region{'' if number == 1 else 's'}: {space.grain(depth)}"
+
+
+def waiting(study: Reading) -> str:
+    """Return a line with the first pending trials, which people look for after a crash; "" if there are none."""
+    pending = study.pending
+    if not pending:
+        return ""
+    shown = "; ".join(f"trial {trial.number}, {trial.region.name}" for trial in pending[:MOST_WAITING])
+    more = len(pending) - MOST_WAITING
+    return f"pending: {shown}{f'; and {more} more' if more > 0 else ''}\n"
+
+
+def verdict(study: Reading) -> str:
+    """Return the answer so far, and how certain it is."""
+    if is_empty(study):
+        return UNMEASURED
+    best = study.recommend()
+    sure = f"the best of all with probability {percent(best.probability_best)}, under the model"
+    answer = f"{best_word(study)} {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
+    known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
+    if study.misclassified is not None:
+        known = f"{beyond(study)}\n{known}"
+    return known if study.stands_out() else f"{known}\n{LUCK}"
+
+
+def beyond(study: Reading) -> str:
+    """Return how many regions are classified beyond the policy's threshold, and how certain that is."""
+    found, wrong = study.above(), study.misclassified
+    assert wrong is not None
+    share = wrong / study.space.cell((0, 0)).weight
+    side = "above" if study.direction == "maximize" else "below"
+    limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
+    held = f"{counted(len(found.found), 'region')} classified as {side} {limit}"
+    return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
+
+
+def study_card(study: Reading) -> str:
+    """Return the main facts of a study, as HTML."""
+    facts: dict[str, object] = {
+        "space": study.space,
+        "measurements": standing(study).rpartition(", ")[0],
+    }
+    if study.edited:
+        facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
+    if is_empty(study):
+        return card(headline(study), facts | {"best region so far": UNMEASURED})
+    best = study.recommend()
+    if study.misclassified is not None:
+        facts["the set"] = beyond(study)
+    place = "best region" if best_word(study) == "best region" else "best region so far"
+    facts |= {place if name == "region" else name: fact for name, fact in answer(best).items()}
+    return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
+
+
+def table(study: Reading, history: bool = False) -> Listing:
+    """Return all trials and observations as a table, to print or to export (``.to_pandas()``).
+
+    The columns are number, region, one per axis, feature or level with its unit, value, standard error, replicate,
+    posterior mean and standard deviation of the region's average, state and note. Observations have their own
+    numbers. An axis, feature or level keeps its name: a column of ours with that name is called "trial ..." then.
+
+    Parameters
+    ----------
+    history : bool
+        Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected or
+        retracted it and, for a study in a file, when.
+    """
+    unit, rows = study.value_unit, _rows(study, truth(history, "history"))
+    ones, nows = _each(rows, "one"), _each(rows, "now")
+    regions = _each(ones, "region")
+    expected = study.predict(regions)
+    columns: dict[str, list[Cell]] = {
+        "number": _numbers(ones, TrialRecord),
+        "region": _each(regions, "name"),
+        labelled(study.value_name, unit): _each(nows, "value"),
+        labelled("sem", unit): _each(nows, "sem"),
+        "slope": _each(_each(regions, "feedback"), "slope", ""),
+        "minus": _each(_each(ones, "minus"), "name", ""),
+        "replicate": _each(ones, "replicate"),
+        **{labelled(name, study.settings.cost_unit): _each(ones, name) for name in study.settings.spends},
+        labelled("mean", unit): expected.mean.tolist(),
+        labelled("std", unit): expected.std.tolist(),
+        "state": _each(rows, "state"),
+        "observation": _numbers(ones, Observation),
+        "note": _each(nows, "note"),
+    }
+    if history:
+        times = dict(enumerate(study.times))  # empty in memory
+        columns["who"] = _each(nows, "by")
+        columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
+    trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
+    left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
+    shown = {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}}
+    title = counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else "")
+    return Listing(title, joined(shown, regions, "trial"))
+
+
+class _Row(NamedTuple):
+    """A row of the table."""
+
+    one: TrialRecord | Observation
+    now: Outcome
+    state: str
+
+
+def _rows(study: Reading, history: bool) -> list[_Row]:
+    """Return all trials, and the observations that count; with `history` all, and what each was before."""
+    rows = []
+    for one, (*before, now) in study.history():
+        if history:
+            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "asked"]
+        if history or now.value is not None or isinstance(one, TrialRecord):
+            rows.append(_Row(one, now, now.state))
+    return rows
+
+
+def _each(things: Iterable[object], name: str, default: Cell = None) -> list[Any]:
+    """Return an attribute of each of some things, or the default where there is none."""
+    return [getattr(thing, name, default) for thing in things]
+
+
+def _numbers(ones: Iterable[object], kind: type[TrialRecord | Observation]) -> list[Cell]:
+    """Return the numbers of the trials, or of the observations; None in rows about the other."""
+    return [one.number if isinstance(one, kind) else None for one in ones]
+
+
+def top(study: Reading, k: int = TOP) -> Listing:
+    """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
+
+    The columns are rank, region, one per axis, feature or level, posterior mean and standard deviation of its
+    average, how often it was measured, and the probability, under the model, that no region is better.
+    """
+    best = study.recommend(k=whole_number(k, "the number of regions", 1))
+    tree, unit = study.tree, study.value_unit
+    looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
+    columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
+    columns["looks"] = [looks[own.node] for own in best]
+    columns["probability best"] = [Chance(own.probability_best) for own in best]
+    kind = "highest" if study.direction == "maximize" else "lowest"
+    title = f"Regions of the {kind} {study.value_name}, after {study.told} measurements"
+    return Listing(title, joined(columns, [own.region for own in best], "study"))
+
+
+def likely_table(
+    study: Reading, beyond: str, likely: Sequence[Likely], number: int, limit: tuple[float, str]
+) -> LikelyRegions:
+    """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
+
+    `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9", and `limit`
+    the threshold with its side.
+    """
+    found, unit = tuple(likely[:number]), study.value_unit
+    ours = _averages(likely, unit) | {"probability": [Chance(own.probability) for own in likely]}
+    ours["sigma"] = _each(likely, "sigma")
+    columns = joined(ours, [own.region for own in likely], "study")
+    mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
+    what = f"whose average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
+    title = f"Regions {what}" if found else f"There is no region {what}."
+    if likely and not found:
+        title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
+    rows = {name: cells[:number] for name, cells in columns.items()}
+    likeliest = likely[0] if likely else None
+    return LikelyRegions(title, rows, {mean: std, std: std}, found, likeliest, *limit, unit)
+
+
+def _averages(best: Sequence[Recommendation | Likely], unit: str) -> dict[str, list[Cell]]:
+    """Return the names of some regions, and what their averages are."""
+    columns: dict[str, list[Cell]] = {"region": [own.region.name for own in best]}
+    return columns | {labelled(name, unit): _each(best, name) for name in ("mean", "std")}
+
+
+def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) -> dict[str, list[Cell]]:
+    """Return columns with one for each axis, feature or level behind the region's name.
+
+    Those are called as the user called them: a column of ours with the same name yields, and begins with `word`.
+    """
+    parts = [region.cells() for region in regions]
+    theirs: dict[str, list[Cell]] = {name: [part[name] for part in parts] for name in parts[0]} if parts else {}
+    found: dict[str, list[Cell]] = {}
+    for name, cells in ours.items():
+        while name in theirs:
+            name = f"{word} {name}"
+        found[name] = cells
+        if cells is ours["region"]:
+            found |= theirs
+    return found
+
+
+def column_of(columns: dict[str, list[Cell]], cells: list[Cell]) -> str:
+    """Return the name that some cells have among joined columns."""
+    return next(name for name, column in columns.items() if column is cells)

@@ -1,5 +1,0 @@
-"""Tables: input from files and data frames, and output for people."""
-
-from zonal.tables.reading import Table, parse_table, read_table
-
-__all__ = ["Table", "parse_table", "read_table"]

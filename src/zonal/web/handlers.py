@@ -1,0 +1,260 @@
+"""What the service does with what it is told about a study: checks, and the answer of each operation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from sys import float_info
+from typing import Any
+
+from zonal.errors import InvalidInput, StudyFileError, need, whole_number
+from zonal.io.recipe_text import Recipe, check_values
+from zonal.io.spreadsheet import csv_text
+from zonal.io.tables import parse_table
+from zonal.kernels.feedback import Feedback
+from zonal.spaces import Region
+from zonal.storage.codec import settings_to_json
+from zonal.storage.encoding import SENSELESS, Decoder
+from zonal.study import sheets
+from zonal.study.export import document, exported
+from zonal.study.operations import recorded
+from zonal.study.recipe import arguments
+from zonal.study.sheet_rows import outcomes, questions
+from zonal.study.study import Study
+from zonal.study.summary import plain
+from zonal.web import page_data
+from zonal.web.overview import Record
+from zonal.web.report import report
+from zonal.web.routes import MOST_BUDGET, MOST_LISTED, MOST_REGIONS, Route
+
+
+def _of_node(space: Any, node: Any) -> Region:
+    pair = isinstance(node, list) and [type(own) for own in node] == [int, int]
+    need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
+    depth, index = node
+    exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.slots(depth)
+    need(exists, "there is no such node", node, "Pass one of the study's.")
+    found: Region = space.cell((depth, index))
+    return found
+
+
+def _region(study: Study, said: Any) -> Region:
+    """Return the region that a client described."""
+    if isinstance(said, Mapping) and said.keys() == {"row"}:
+        row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
+        return study._state.region(row)
+    if isinstance(said, Mapping) and said.keys() == {"node"}:
+        return _of_node(study.space, said["node"])
+    place = study.space.from_text(said) if isinstance(said, str) else said
+    missing = isinstance(place, str | list) and not place
+    need(not missing, "a region is missing", place, "Send a region.")
+    found: Region = study.space.region(place)
+    return found
+
+
+def _regions(study: Study, said: list[Any]) -> list[Region]:
+    """Return the regions that a client described, of the study as it is now."""
+    study.refresh()
+    return [_region(study, own) for own in said]
+
+
+def _feedback(study: Study, said: Any) -> Feedback | None:
+    """Return the feedback that a client described, one of Zonal's own."""
+    try:
+        found: Feedback | None = Decoder()(said)
+    except (StudyFileError, InvalidInput, *SENSELESS):
+        raise InvalidInput("this is not a feedback", said, 'Send one as in settings: {"$": "Mean"}.') from None
+    return found
+
+
+def _amount(study: Study, n: float) -> float:
+    need_field(n <= MOST_BUDGET, "n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
+    return n if study.settings.priced or n % 1 else int(n)
+
+
+READ: dict[str, Callable[[Study, Any], Any]] = {
+    "region": _region,
+    "minus": _region,
+    "within": _regions,
+    "avoid": _regions,
+    "feedback": _feedback,
+    "trials": lambda study, said: [own for own in study.trials if own.number in said],
+    "n": _amount,
+}
+
+
+def says(route: Route, study: Study, **said: Any) -> Any:
+    """Do what the method of a study that is named by a route does, and return its answer."""
+    for name in READ.keys() & said.keys():
+        said[name] = READ[name](study, said[name])
+    if said.pop("observation", False):
+        said["trial"] = recorded(study, said["trial"], observation=True)
+    found = getattr(study, route.word)(**said)
+    if route.answer is None:
+        return found
+    return {**({route.answer: found} if route.answer else {}), **standing(study)}
+
+
+def _sheet(
+    study: Study, csv: str, by: str, correct: bool = False, changed: bool = False, decimal: str | None = None
+) -> Any:
+    marks = decimal in (None, ".", ",")
+    need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
+    found = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
+    taken = {"new": len(found.new), "corrected": len(found.corrected), "known": len(found.known)}
+    old = [{"trial": number, "row": row, "how": how} for number, (row, how) in found.outdated.items()]
+    left = [{"trial": number, **own._asdict()} for number, own in found.notes_left.items()]
+    noted = {"notes": len(found.notes), "notes_left": left}
+    return {**taken, "empty": found.empty, **noted, "outdated": old, **standing(study)}
+
+
+def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
+    return study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
+
+
+def standing(study: Study) -> dict[str, Any]:
+    """Return the progress of a study."""
+    return {
+        "event": len(study._state.events),
+        "budget": study.budget,
+        "told": study.told,
+        "pending": len(study.under_way),
+        "remaining": study.remaining,
+        "spent": study.spent,
+    }
+
+
+def _beyond(side: str, study: Study, **said: Any) -> Any:
+    known = {} if "threshold" in said else {"threshold": study.threshold, "misclassified": study.misclassified}
+    joined, within = said.pop("patches", False), said.pop("within", None)
+    need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
+    likely = getattr(study, side)(**said)
+    return {**plain(likely.patches(within) if joined else likely), **known}
+
+
+def _predict(study: Study, regions: list[Any] | None = None) -> Any:
+    if regions is not None:
+        return study.predict(_regions(study, regions))._asdict()
+    study.refresh()
+    every = study.predict()
+    many = len(every.regions)
+    need_field(many <= MOST_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
+    return {"regions": every.regions, **every._asdict()}
+
+
+def _under_way(study: Study) -> Any:
+    by = {asked.number: asked.by for asked in study.under_way}
+    return {**standing(study), "trials": [{**plain(own), "by": by[own.number]} for own in study.pending]}
+
+
+def _settings(study: Study) -> Any:
+    return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
+
+
+def _journal(record: Record, after: int = -1) -> Any:
+    rows = record.journal.rows(after + 1)[:MOST_REGIONS]
+    return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
+
+
+# What is not simply a method of a study, by path: functions of a study and the fields sent.
+DOES: dict[str, Callable[..., Any]] = {
+    "/sheet": _sheet,
+    "/trials/{trial}/take-up": _take_up,
+    "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
+    "/predict": _predict,
+    "/probability": lambda study, regions, **limits: {
+        "probability": study.probability(_regions(study, regions), **limits)
+    },
+    "/above": partial(_beyond, "above"),
+    "/below": partial(_beyond, "below"),
+    "/nodes": lambda study: study.tree,
+    "/pending": _under_way,
+    "/settings": _settings,
+    "/shape": lambda study, **said: page_data.shape(study, said.get("from", 0)),
+    "/values": page_data.values,
+    "/picture": page_data.picture,
+    "/history": page_data.history,
+    "/ahead": lambda study: page_data.outlook(study, 10),
+    "/export/trials.csv": lambda study: csv_text(outcomes(study)),
+    "/export/trials.json": document,
+    "/export/questions.csv": lambda study: csv_text(questions(study, study.pending)),
+    "/export/events.jsonl": exported,
+    "/export/report.html": report,
+}
+# What is answered at once, from the file alone.
+AT_ONCE: dict[str, Callable[..., Any]] = {
+    "/trials": lambda record, **said: record.trials(said.get("from", 0), said.get("named", False)),
+    "/journal": _journal,
+    "/export/study.db": lambda record: record.journal.copy(),
+}
+
+
+def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
+    """Check the fields a client sent against their schemas, and return them."""
+    need_field(isinstance(said, Mapping), "", "the body must be an object", said, "Send a JSON object.")
+    fix = f"There are {', '.join(schemas) or 'nothing'}."
+    for name in said:
+        need_field(name in schemas, str(name), "there is no such field", name, fix)
+    found = {name: own["default"] for name, own in schemas.items() if "default" in own}
+    found |= {name: _checked(name, own, schemas[name]) for name, own in said.items() if own is not None}
+    for name in needs:
+        need_field(name in found, name, f"{name} is missing", None, f"Send {name}.")
+    return found
+
+
+class Misspoken(InvalidInput):
+    """A wrong field; its name is part of the answer."""
+
+    def __init__(self, name: str, problem: str, value: object, fix: str) -> None:
+        super().__init__(problem, value, fix)
+        self.field = name
+
+
+def need_field(holds: object, name: str, problem: str, value: object, fix: str) -> None:
+    """Raise, with the name of the field, unless something holds."""
+    if not holds:
+        raise Misspoken(name, problem, value, fix)
+
+
+# Of each type of field: whether a value fits its schema, what it must be, and how to send it.
+FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
+    "number": (lambda own, schema: type(own) in (int, float) and abs(own) <= float_info.max,
+               "a number", "Send a finite number, such as 0.73."),
+    "integer": (lambda own, schema: type(own) is int and schema["minimum"] <= own <= schema["maximum"],
+                "a whole number", "Send one from {minimum} to {maximum}."),
+    "boolean": (lambda own, schema: type(own) is bool, "true or false", "Send one of the two."),
+    "string": (lambda own, schema: type(own) is str and len(own) <= schema["maxLength"],
+               "text", "Send a string of {maxLength} characters at most."),
+    "array": (lambda own, schema: type(own) is list and len(own) <= schema["maxItems"],
+              "a list of {maxItems} at most", "Send fewer."),
+}  # fmt: skip
+
+
+def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type", "")
+    fits, what, fix = FITS.get(kind, (lambda own, schema: True, "", ""))
+    problem = f"{name} must be {what.format(**schema)}"
+    need_field(fits(value, schema), name, problem, value, fix.format(**schema))
+    if kind == "array":
+        return [_checked(name, own, schema["items"]) for own in value]
+    return float(value) if kind == "number" else value
+
+
+FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
+
+
+def new_study(recipe: Any) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
+    fix = "Send what `zonal new --template` has."
+    need_field(isinstance(recipe, Mapping), "recipe", "a recipe must be an object", recipe, fix)
+    for section in FILES:
+        named = isinstance(recipe.get(section), Mapping) and "table" in recipe[section]
+        problem = f"[{section}] table names a file, which no client may"
+        need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
+    words = Recipe(recipe, source="the recipe")
+    check_values(words)
+    budget = recipe.get("budget")
+    huge = isinstance(budget, int) and budget > MOST_BUDGET
+    need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MOST_BUDGET} at most.")
+    return arguments(words)

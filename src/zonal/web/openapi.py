@@ -1,0 +1,103 @@
+"""Reading requests and writing answers: JSON, and errors with the library's messages."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from zonal.web.handlers import Misspoken, need_field
+from zonal.web.page_data import dumped
+from zonal.web.routes import STATUSES
+from zonal.web.security import problem
+
+
+def number_of(text: str) -> int:
+    """Return the number of a trial from a path."""
+    short = text.isdecimal() and len(text) < 16
+    need_field(short, "trial", "a trial must be a number", text, "Trials are counted from 0.")
+    return int(text)
+
+
+async def body(request: Request) -> Any:
+    """Return the JSON of a request."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "the body must be JSON. Send Content-Type: application/json.")
+    content = await request.body()
+    if not content.strip():
+        return {}
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not a number of JSON")
+
+    try:
+        found = json.loads(content.decode(), parse_constant=refuse)
+        json.dumps(found, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
+    return found
+
+
+def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a query, in the types of their schemas; they are checked later."""
+    found: dict[str, Any] = {}
+    for name, text in request.query_params.multi_items():
+        need_field(name not in found, name, f"{name} is given twice", text, "Give it once.")
+        kind, found[name] = says.get(name, {}).get("type"), text
+        if kind in ("integer", "number", "boolean"):
+            with contextlib.suppress(ValueError, RecursionError):
+                found[name] = json.loads(text.lower())
+        if kind == "boolean" and found[name] in (0, 1):
+            found[name] = bool(found[name])
+    return found
+
+
+def as_bytes(found: Any) -> bytes:
+    """Return the content of an answer: a text or bytes as they are, anything else as JSON."""
+    if isinstance(found, bytes):
+        return found
+    return found.encode() if isinstance(found, str) else dumped(found)
+
+
+def as_json(content: bytes) -> Response:
+    """Return an answer that is JSON already."""
+    return Response(content, media_type="application/json")
+
+
+def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
+    """Return an answer with the event as its tag; a client that has it already gets 304."""
+    tag = f'W/"{event}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"etag": tag})
+    return Response(content, media_type=kind, headers={"etag": tag})
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Answer with the library's message."""
+    status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
+    more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
+    return problem(status, title, str(error), **more)
+
+
+async def unreadable(request: Request, error: Any) -> Response:
+    """Answer that the system cannot read a file."""
+    return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+
+
+async def unfit(request: Request, error: Any) -> Response:
+    """Answer that a request is not one of HTTP that is understood here."""
+    title = "Too large" if error.status_code == 413 else "Refused"
+    return problem(error.status_code, title, str(error.detail))
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """Answer that the program failed; details go to the log, not to the client."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)
+    return problem(500, "Error in Zonal", f"this should not have happened ({type(error).__name__}). See the log.")

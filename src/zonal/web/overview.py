@@ -1,0 +1,235 @@
+"""What a study's file says without its posterior: progress, trials, trials under way; available at once."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zonal.engine.costs import left, paid
+from zonal.engine.events import (
+    Allowed,
+    Asked,
+    Began,
+    Corrected,
+    Ended,
+    Extended,
+    Forbidden,
+    Measured,
+    Noted,
+    Observed,
+    Retracted,
+    Taken,
+)
+from zonal.engine.trial_history import Outcome, outcomes
+from zonal.spaces.base import Region
+from zonal.storage.journal import Journal
+
+T = TypeVar("T")
+
+SHORT_TIME = len("2026-11-16T00:05:51")
+SHOWN = 200  # trials whose regions are named before the tree is available
+SPARKS = 400  # measurements in the small plot of the overview
+HAPPENED = {  # what a fact says to people
+    Began: "begun",
+    Asked: "trial {0.number} asked for",
+    Measured: "trial {0.number} told",
+    Ended: "trial {0.number} {0.state}",
+    Noted: "a note to trial {0.number}",
+    Corrected: "trial {0.number} corrected",
+    Retracted: "trial {0.number} retracted",
+    Observed: "a measurement from outside observed",
+    Forbidden: "{0.region.name} forbidden",
+    Extended: "budget extended by {0.n}",
+}
+
+
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """Return a value that changes when a file does."""
+    found = os.stat(path)
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+class Record:
+    """A study as its file was at one moment: what follows from its events alone."""
+
+    def __init__(self, path: Path, before: Record | None = None) -> None:
+        self.stamp = stamp_of(path)
+        self.times: list[str] = []  # when each event was written
+        if before is None:
+            self.journal, self.events = Journal.open(path, {})
+        else:
+            self.journal, self.times = before.journal, before.times
+            self.events = [*before.events, *self.journal.unseen(len(before.events))]
+        self.event = len(self.events)  # the number of events
+        fresh = self.journal.rows(len(self.times))
+        self.times = [*self.times, *(row.time for row in fresh)][: self.event]
+        self.settings: Any = self.journal.opened.settings
+        self.asked = self._facts(Asked)
+        self._became = outcomes(self.events)
+        taken = {fact.number: fact.by for fact in self._facts(Taken)}
+        under_way = [one for one in self.asked if self._last(one).state == "asked"]
+        self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
+        costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "told"]
+        self.told = len(costs)
+        self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
+        self.spent: float = self.told
+        self.remaining: float = int(self.budget - self.told - len(under_way))
+        if self.settings.priced:
+            self.spent = math.fsum(costs)
+            self.remaining = left(self.budget, (*costs, *(one.cost for one in under_way)))
+
+    def _facts(self, kind: type[T]) -> list[T]:
+        return [fact for event in self.events for fact in event if isinstance(fact, kind)]
+
+    def _last(self, asked: Asked) -> Outcome:
+        """Return what became of a trial."""
+        return self._became[False, asked.number][-1]
+
+    @property
+    def last(self) -> str:
+        """What happened last."""
+        facts = (fact for event in reversed(self.events) for fact in reversed(event))
+        said = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
+        return next(HAPPENED[type(fact)].format(fact) for fact in said)
+
+    @property
+    def state(self) -> str:
+        """The state of the study, in one word."""
+        if self.journal.read_only:
+            return "read-only"
+        if self.pending:
+            return "waiting"
+        return "spent" if self.remaining <= 0 else "ready" if self.told else "new"
+
+    def place(self, asked: Asked) -> dict[str, Any]:
+        """Return where a trial measures, for the page."""
+        return place(self.settings.space.cell(asked.node), asked.row)
+
+    def news(self, number: int) -> dict[str, Any]:
+        """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
+        kinds = [type(fact).__name__ for fact in self.events[number]]
+        return {"number": number, "time": self.times[number], "facts": kinds}
+
+    def head(self, name: str) -> dict[str, Any]:
+        """Return the main facts: progress, and the trials under way."""
+        settings = self.settings
+        pending = [
+            {
+                "trial": asked.number,
+                "look": asked.replicate,
+                "asked": self.times[self._became[False, asked.number][0].event],
+                "by": asked.by,
+                "region": self.place(asked),
+                "time": asked.time,
+                "cost": asked.cost,
+            }
+            for asked in self.pending
+        ]
+        return {
+            "name": name,
+            "event": self.event,
+            "made": self.times[0],
+            "changed": self.times[-1],
+            "last": self.last,
+            "space": settings.space.as_page(),
+            "picture": settings.space.picture,
+            "value": {"name": settings.value_name, "unit": settings.value_unit},
+            "direction": settings.direction,
+            **{name: getattr(self, name) for name in ("budget", "told", "remaining", "spent")},
+            "observed": sum(own["state"] == "observed" for own in self._observed()),
+            "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
+            "state": self.state,
+            "read_only": self.journal.read_only,
+            "policy": self._facts(Began)[0].policy,
+            "feedback": repr(settings.feedback),
+            "pending": pending,
+            "forbidden": self._forbidden(),
+        }
+
+    def _forbidden(self) -> list[dict[str, Any]]:
+        """Return what was forbidden since the study began, and still is."""
+        lifted = {number for fact in self._facts(Allowed) for number in fact.forbidden}
+        return [
+            {"text": fact.region.name, "said": described(fact.region), "note": fact.note, "by": fact.by}
+            for number, fact in enumerate(self._facts(Forbidden))
+            if number not in lifted
+        ]
+
+    def line(self, name: str) -> dict[str, Any]:
+        """Return the study's line in the overview, without the answer."""
+        last = [self._last(asked).value for asked in self.asked]
+        told = [value for value in last if value is not None]
+        return {**self.head(name), "pending": len(self.pending), "spark": told[-SPARKS:]}
+
+    def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
+        """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
+        asked = self.asked[first:]
+        pasts = [self._became[False, one.number] for one in asked]
+        subtracted = {fact.number: fact.minus for fact in self._facts(Measured)}  # as told last
+        minus = {number: region.name for number, region in subtracted.items() if region is not None}
+        columns: dict[str, Any] = {
+            "event": self.event,
+            **_columns(asked, number="number", row="row", look="replicate"),
+            **_spent(asked, [past[-1].time for past in pasts]),
+            **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
+            **_columns([past[0] for past in pasts], by="by"),
+            "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
+            "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
+            "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
+            "minus": {str(one.number): minus[one.number] for one in asked if one.number in minus},
+            "earlier": {str(at): own for at, past in enumerate(pasts, first) if (own := self._earlier(past))},
+            "observed": self._observed(),
+        }
+        columns |= {} if self.settings.times else {"time": None}
+        columns |= {} if self.settings.priced else {"cost": None}
+        if named:
+            old = max(len(asked) - SHOWN, 0)
+            columns["where"] = [""] * old + [self.settings.space.cell(one.node).name for one in asked[old:]]
+        return columns
+
+    def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
+        """Return the values that were replaced."""
+        replaced = [own for own in past[:-1] if own.value is not None]
+        return [{**_said(own), "ended": self.times[own.event]} for own in replaced]
+
+    def _observed(self) -> list[dict[str, Any]]:
+        """Return all observations, with their last values also if they were retracted."""
+        found = []
+        for number, fact in enumerate(self._facts(Observed)):
+            past = self._became[True, number]
+            valued = next(own for own in reversed(past) if own.value is not None)
+            said = _said(past[-1]._replace(value=valued.value, sem=valued.sem))
+            place_of = {"region": place(fact.region, -1), "slope": fact.feedback.slope}
+            minus = "" if fact.minus is None else fact.minus.name
+            found.append({**said, "ended": self.times[past[0].event], **place_of, "minus": minus})
+        return found
+
+
+def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
+    """Return columns of some attributes, by the names of the page."""
+    return {name: [getattr(row, own) for row in rows] for name, own in names.items()}
+
+
+def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[float]]:
+    """Return how long trials took, and what that cost: as told, or else as asked for."""
+    each = list(zip(asked, times, strict=True))
+    took = [one.time if time is None else time for one, time in each]
+    return {"time": took, "cost": [paid(one, time) for one, time in each]}
+
+
+def _said(own: Outcome) -> dict[str, Any]:
+    return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note}
+
+
+def described(region: Region) -> Any:
+    """Return a region as the service reads it."""
+    if region.node is not None:
+        return {"node": region.node}
+    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
+
+
+def place(region: Region, row: int) -> dict[str, Any]:
+    """Return where a region is, for the page."""
+    return {"row": row, "text": region.name, **region.as_page()}

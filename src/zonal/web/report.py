@@ -1,0 +1,180 @@
+"""One study as one HTML file: plots as SVG, tables, settings, history, a methods paragraph. No network needed."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from zonal.engine.settings import Settings
+from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
+from zonal.io.files import file_path, write
+from zonal.io.result_table import Chance, Listing, percent
+from zonal.plotting import Kind, column_width
+from zonal.spaces.base import Overlapping
+from zonal.storage.journal import release
+from zonal.study.summary import headline, is_empty
+from zonal.web.methods_section import methods
+
+if TYPE_CHECKING:
+    from zonal.study.reading import Reading
+
+MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
+MOST_ROWS = 2000
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+figure { margin: 1rem 0; background: #fff; color: #000; border-radius: 8px; padding: 8px; }
+figure svg { max-width: 100%; height: auto; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 3px 10px 3px 0; border-bottom: 1px solid #8884; vertical-align: top; }
+td.num, th.num { text-align: right; } dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; }
+dt { color: #777; }
+dd { margin: 0; overflow-wrap: anywhere; } .answer { font-size: 1.15rem; white-space: pre-line; }
+@media print { body { max-width: none; } }
+"""
+LONGEST = 400  # characters of a setting
+UNSET: tuple[Any, ...] = (None, "", ())  # settings that say nothing
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FIGURES: dict[str, Kind] = {"How it went": "history", "The model": "model"}
+
+
+def report(study: Reading, path: str | os.PathLike[str] | None = None, shapes: Any = None) -> str:
+    """Return an HTML page about a study, and write it to a file: see `Study.report`."""
+    target = None if path is None else file_path(path)
+    areas = study.space.axes is None
+    need(shapes is None or areas, "shapes are of points and areas", study.space, "Leave them out.")
+    parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
+    if not is_empty(study):
+        parts.append(_section("Best regions", lambda: _table(study.top(5))))
+    drawn = {} if shapes is None else {"shapes": shapes}
+    parts.append(_figure(study, "What is known", None if shapes is None else "map", **drawn))
+    parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
+    parts.append(_section("Methods", lambda: "".join(_marked("p", text) for text in methods(study))))
+    parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
+    parts.append(_section("Settings", lambda: _settings(study)))
+    body = "\n".join(part for part in parts if part)
+    head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
+    head += "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+    head += f"{_marked('title', headline(study))}<style>{STYLE}</style>"
+    page = f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    if target is not None:
+        write(target, page.encode())
+    return page
+
+
+def _marked(tag: str, text: str, more: str = "") -> str:
+    """Return a text between the marks of a tag, with its attributes."""
+    return f"<{tag}{more}>{escape(text)}</{tag}>"
+
+
+def _answer(study: Reading) -> str:
+    try:
+        return str(study)
+    except ZonalError as error:
+        return f"{headline(study)}\n{error}"
+
+
+def _section(title: str, make: Any) -> str:
+    try:
+        content = make()
+    except (StudyFileError, InvalidInput) as error:  # without its kernel a study has no posterior
+        content = _marked("p", str(error))
+    return f"{_marked('h2', title)}\n{content}"
+
+
+def _figure(study: Reading, title: str, kind: Kind | None, **more: Any) -> str:
+    try:
+        drawn = _svg(study, kind, **more)
+    except (StudyFileError, InvalidInput):  # this study has no such plot
+        if more:  # or not with these shapes
+            raise
+        return ""
+    return f"{_marked('h2', title)}\n<figure role='img' aria-label='{title}'>{drawn}</figure>"
+
+
+def _svg(study: Reading, kind: Kind | None, **more: Any) -> str:
+    """Return a plot as SVG, with a bitmap inside if it would be too large."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with column_width(), mpl.rc_context({"svg.hashsalt": "zonal", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(9, 5), layout="constrained")
+        ax = figure.add_subplot()
+        study.plot(kind, ax, **more)
+        ax.set_title("")  # the page says it above
+        for again in (False, True):
+            out = io.StringIO()
+            figure.savefig(out, format="svg", dpi=140, bbox_inches="tight", metadata={"Date": None})
+            text = out.getvalue()
+            if len(text) < MOST_SVG or again:
+                break
+            for inner in figure.axes:
+                for artist in (*inner.collections, *inner.patches, *inner.lines, *inner.images):
+                    artist.set_rasterized(True)
+    # Ids must be unique within the page.
+    name = kind or "known"
+    text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{name}-", text[text.index("<svg") :])
+    return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+
+
+def _table(listing: Listing) -> str:
+    """Return a table; if there are very many rows, the last ones."""
+    columns: dict[str, list[Any]] = {**listing.to_dict()}
+    for name, cells in listing.columns.items():
+        if any(isinstance(cell, Chance) for cell in cells):
+            columns[name] = [percent(cell) if isinstance(cell, Chance) else cell for cell in cells]
+    kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
+
+    def row(tag: str, cells: Iterable[Any]) -> str:
+        shown = (_marked(tag, _cell(cell), kind) for cell, kind in zip(cells, kinds, strict=True))
+        return f"<tr>{''.join(shown)}</tr>"
+
+    rows = list(zip(*columns.values(), strict=True))
+    note = f"<p>The last {MOST_ROWS} of {len(rows)} rows.</p>" if len(rows) > MOST_ROWS else ""
+    body = "".join(row("td", cells) for cells in rows[-MOST_ROWS:])
+    whole = f"<table><thead>{row('th', columns)}</thead><tbody>{body}</tbody></table>"
+    return f"{note}<div class='scroll'>{whole}</div>"
+
+
+def _cell(cell: Any) -> str:
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, Chance):
+        return percent(cell)
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _settings(study: Reading) -> str:
+    """Return what was given, and what was used where the default has a meaning of its own."""
+    settings, problem = study.settings, study._state.problem
+    given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
+    usual = {"policy": f"{study._state.began.policy}, the default"}
+    if not problem.empirical:
+        usual |= {"kernel": "learned", "noise": "learned"}
+        usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"
+    shown = {name: usual.get(name) if value is None else value for name, value in given.items()}
+    shown |= {"budget": study.budget, "overhead": settings.overhead or None}
+    if isinstance(settings.forbidden, Overlapping):
+        shown["forbidden"] = "; ".join(region.name for region in settings.forbidden.regions)
+    if study.path is not None:
+        shown["file"] = study.path.name
+        shown["begun"] = study.times[0]
+        shown["last event"] = f"{study.times[-1]} (number {len(study.times) - 1})"
+    shown["read only"] = study.read_only
+    shown["Zonal"] = release()
+    shown["this page"] = datetime.now(UTC).isoformat(timespec="seconds")
+    texts = {name: str(value) for name, value in shown.items() if value not in UNSET}
+    listed = (_marked("dt", name) + _marked("dd", _cut(text)) for name, text in texts.items())
+    return f"<dl>{''.join(listed)}</dl>"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

@@ -1,0 +1,328 @@
+"""The service: a folder of studies over HTTP, with the methods of the library, and the page; and running it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import itertools
+import json
+import os
+import secrets
+import socket
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from zonal import __version__
+from zonal.errors import InvalidInput, ZonalError, need
+from zonal.study.study import Study
+from zonal.web import handlers, openapi, page_data, routes
+from zonal.web.handlers import given, new_study
+from zonal.web.openapi import as_bytes, as_json, body, number_of, query, tagged
+from zonal.web.overview import stamp_of
+from zonal.web.page_data import dumped
+from zonal.web.routes import EVERY, STUDIES, STUDY, Unknown
+from zonal.web.security import COOKIE, Guard, cookie_of, problem, same
+from zonal.web.study_folder import Entry, Folder
+
+T = TypeVar("T")
+Handler = Callable[[Request], Awaitable[Response]]
+
+LOOK = 0.2  # seconds between two checks of a file
+LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets an answer without one
+MANY_EVENTS = 1000  # with more, opening a study takes longer than that
+SURELY = 5  # checks after which a file is read even if it seems unchanged
+BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages of a stream
+MOST_STREAMS = 100
+PAGES = resources.files("zonal.web") / "page"
+HTML = "text/html; charset=utf-8"
+VARIABLE = "ZONAL_TOKEN"
+SHORTEST = 16  # characters of a token
+PATIENCE = 3  # seconds to finish requests when the service ends
+ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
+
+
+class Service:
+    """The service of a folder of studies; `token` and `hosts` as for `Guard`."""
+
+    def __init__(self, folder: Path, token: str = "", hosts: Iterable[str] = ()) -> None:
+        self.folder = Folder(folder)
+        self._token = token
+        self._streams = 0
+        own = {
+            ("GET", STUDIES): self._studies,
+            ("POST", STUDIES): self._new,
+            ("GET", "/api/events"): self._watch,
+            ("GET", "/api/openapi.json"): _always(dumped(routes.described(__version__)), "application/json"),
+            ("GET", STUDY): self._head,
+            ("GET", f"{STUDY}/events"): self._events,
+        }
+        listed = [Route(path, answer, methods=[method]) for (method, path), answer in own.items()]
+        listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in routes.ROUTES]
+        pages = [
+            Route("/", _page("index.html")),
+            Route("/studies/{name}", _page("study.html")),
+            Route("/login", _page("login.html")),
+            Route("/login", self._login, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
+        ]
+        answers: dict[Any, Any] = {ZonalError: openapi.refused, OSError: openapi.unreadable}
+        answers |= {HTTPException: openapi.unfit, Exception: openapi.broken}
+        app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
+        self.app = Guard(GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts)
+
+    @contextlib.asynccontextmanager
+    async def _life(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        self.folder.end()
+
+    async def _login(self, request: Request) -> Response:
+        said = given(await body(request), {"token": routes.TEXT}, ("token",))
+        if not self._token or not same(said["token"], self._token):
+            await asyncio.sleep(0.5)
+            return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
+        answer = Response(status_code=204)
+        secure = request.url.scheme == "https"
+        answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
+        return answer
+
+    def _entry(self, request: Request) -> Entry:
+        return self.folder.entry(request.path_params["name"])
+
+    async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
+        """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
+        future = asyncio.wrap_future(entry.submit(does))
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), wait)
+        except TimeoutError:
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())
+            raise
+
+    def _word(self, route: routes.Route) -> Handler:
+        """Return the handler of one operation on a study."""
+        does = handlers.DOES.get(route.path, partial(handlers.says, route))
+        at_once = handlers.AT_ONCE.get(route.path)
+
+        async def answer(request: Request) -> Response:
+            entry = await run_in_threadpool(self._entry, request)
+            said = await body(request) if route.method == "POST" else query(request, route.says)
+            fields = given(said, route.says, route.needs)
+            if "trial" in request.path_params:
+                fields["trial"] = number_of(request.path_params["trial"])
+            if route.method == "POST":
+                key = request.headers.get("idempotency-key", "")[: routes.LONGEST]
+                who = {"by": request.client.host if request.client else "somebody", "key": key}
+                fields |= {name: own for name, own in who.items() if name in route.says and not fields.get(name)}
+                return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
+            if at_once is not None:
+                record = await run_in_threadpool(entry.record)
+                event, content = record.event, await run_in_threadpool(lambda: as_bytes(at_once(record, **fields)))
+            else:
+                what = route.path, tuple(sorted((name, str(own)) for name, own in fields.items()))
+                event, content = await self._in_study(
+                    entry, lambda study: entry.answer(study, what, lambda now: as_bytes(does(now, **fields)))
+                )
+            found = tagged(request, content, event, route.kind)
+            if route.path.endswith(ATTACHED):
+                name = quote(entry.name + Path(route.path).suffix)
+                found.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+            return found
+
+        return answer
+
+    async def _studies(self, request: Request) -> Response:
+        """List all studies: from their journals alone, with the answers of those that are open."""
+
+        async def one(name: str) -> dict[str, Any]:
+            try:
+                entry = self.folder.entry(name)
+                record = await asyncio.wait_for(run_in_threadpool(entry.record), LONGEST_WAIT)
+                line = record.line(name)
+            except TimeoutError:
+                return {"name": name, "state": "opening"}
+            except Unknown:  # deleted meanwhile
+                return {}
+            except Exception as error:  # an error in one file must not hide the others
+                unread = f"it cannot be read ({type(error).__name__})."
+                why = str(error) if isinstance(error, ZonalError) else unread
+                return {"name": name, "state": "bad", "error": why}
+            known = entry.kept.get("answer")
+            found = known[1] if known is not None and known[0] == record.event else {}
+            best = next(iter(found.get("best", [])), None)
+            return {**line, "best": best, "stands_out": found.get("stands_out", False)}
+
+        names = await run_in_threadpool(self.folder.names)
+        found = list(filter(None, await asyncio.gather(*map(one, names))))
+        return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
+
+    async def _new(self, request: Request) -> Response:
+        said = given(await body(request), NEW.says, NEW.needs)
+        path = self.folder.new(said["name"])
+
+        def make() -> dict[str, Any]:
+            study = Study.create(path, **new_study(said["recipe"]), exist_ok=said.get("exist_ok", False))
+            return {"name": said["name"], "address": f"/studies/{quote(said['name'])}", **handlers.standing(study)}
+
+        return as_json(dumped(await run_in_threadpool(make)))
+
+    async def _head(self, request: Request) -> Response:
+        """Return the main facts of a study, and the answer if the posterior is available soon."""
+        entry = await run_in_threadpool(self._entry, request)
+        record = await run_in_threadpool(entry.record)
+        head = await run_in_threadpool(record.head, entry.name)
+        wait = LONGEST_WAIT if entry.study is not None or record.event < MANY_EVENTS else 0.01
+        try:
+            _, found = await self._in_study(entry, lambda own: entry.answer(own, "answer", page_data.answer), wait)
+        except TimeoutError:
+            known = entry.kept.get("answer")
+            found = {"best": [], **(known[1] if known else {}), "busy": True}
+            head["state"] = "opening" if entry.study is None else head["state"]
+        return as_json(dumped(head | found))
+
+    async def _events(self, request: Request) -> Response:
+        """Stream a study's events after a number, as they are written by any process."""
+        said = given(query(request, routes.AFTER), routes.AFTER, ())
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
+        entry = await run_in_threadpool(self._entry, request)
+        await run_in_threadpool(entry.record)  # raises now
+        known, seen = after + 1, None
+
+        async def news(look: int) -> list[str]:
+            nonlocal known, seen
+            stamp, surely = stamp_of(entry.path), look % SURELY == 0
+            if stamp == seen and not surely:
+                return []
+            seen, record = stamp, await run_in_threadpool(entry.record, surely)
+            fresh = range(known, record.event)
+            known = max(known, record.event)
+            return [f"id: {number}\ndata: {json.dumps(record.news(number))}\n\n" for number in fresh]
+
+        return self._stream(news, LOOK)
+
+    async def _watch(self, request: Request) -> Response:
+        """Stream changes in the folder: the progress of each study that has changed."""
+        seen: dict[str, Any] = {}
+
+        async def news(look: int) -> list[str]:
+            nonlocal seen
+            before, seen = seen, await run_in_threadpool(self._stamps)
+            changed = [name for name in seen.keys() | before.keys() if seen.get(name) != before.get(name)]
+            return [f"data: {json.dumps(await run_in_threadpool(self._progress, name))}\n\n" for name in changed]
+
+        return self._stream(news, 2 * LOOK)
+
+    def _stamps(self) -> dict[str, Any]:
+        found = {}
+        for name in self.folder.names():
+            with contextlib.suppress(OSError, Unknown):
+                found[name] = stamp_of(self.folder.entry(name).path)
+        return found
+
+    def _progress(self, name: str) -> dict[str, Any]:
+        try:
+            record = self.folder.entry(name).record()
+        except (ZonalError, OSError) as error:
+            return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
+        own = {"event": record.event, "told": record.told, "pending": len(record.pending)}
+        return {"study": name, **own, "state": record.state, "last": record.last}
+
+    def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:
+        """Send what a function returns when it is called again and again, with its number."""
+        if self._streams >= MOST_STREAMS:
+            return problem(503, "Too many streams", f"{MOST_STREAMS} streams are open already. Close some.")
+
+        async def counted() -> AsyncIterator[str]:
+            self._streams += 1
+            try:
+                yield "retry: 1000\n\n"
+                for look in itertools.count():
+                    for item in [*await news(look), *([] if look % BEAT else [ALIVE])]:
+                        yield item
+                    await asyncio.sleep(pause)
+            except (OSError, ZonalError):  # the file is gone or damaged: the page asks again, and gets the error
+                return
+            finally:
+                self._streams -= 1
+
+        return StreamingResponse(counted(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+NEW = next(route for route in EVERY if (route.method, route.path) == ("POST", STUDIES))
+
+
+def _always(content: bytes, kind: str) -> Handler:
+    """Return the handler that gives everybody the same."""
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+def _page(name: str) -> Handler:
+    return _always(b"".join((PAGES / part).read_bytes() for part in ("head.html", name)), HTML)
+
+
+def serve(
+    folder: Path, host: str, port: int, names: Sequence[str], show: bool, say: Callable[[str], None]
+) -> None:
+    """Serve a folder of studies until interrupted.
+
+    `names` are host names by which it is reached, for example through a proxy. If `show`, a browser is opened. The
+    address, and the token if there is a new one, are said by `say`.
+    """
+    token = os.environ.get(VARIABLE, "")
+    long = not token or len(token) >= SHORTEST
+    need(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
+    beyond = not _is_loopback(host) or bool(names)
+    made = beyond and not token
+    token = secrets.token_urlsafe(24) if made else token
+    own_names = (socket.gethostname(), socket.getfqdn()) if beyond else ()
+    service = Service(folder, token, (*names, *own_names))
+    listening = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}"
+    say(address)
+    if made:
+        say(f"token: {token}  (shown once; set {VARIABLE} to choose your own)")
+    if show:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE,
+        server_header=False, forwarded_allow_ips="127.0.0.1",
+    )  # fmt: skip
+    with listening:
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raise if that is not possible."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"cannot listen here ({why})", f"{host}:{port}", "Pass another --port.") from None

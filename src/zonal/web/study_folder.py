@@ -1,0 +1,140 @@
+"""A folder of studies. Each has its own thread, so that slow work delays no other study."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zonal.errors import StudyFileError, need
+from zonal.storage.journal import REPLACED, is_study
+from zonal.study.study import Study
+from zonal.web.overview import Record, stamp_of
+from zonal.web.routes import Unknown
+
+T = TypeVar("T")
+
+ENDING = ".db"
+NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
+MOST_OPEN = 64  # studies whose posteriors are kept in memory
+
+
+class Entry:
+    """One study of the folder: what its file says, available at once, and the study itself, opened when needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name.removesuffix(ENDING)
+        self.study: Study | None = None
+        self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
+        self._record: Record | None = None
+        self._lock = threading.Lock()  # for the record, which several threads may read
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
+
+    def record(self, surely: bool = False) -> Record:
+        """Return what the file says now; one that was replaced is read from the start.
+
+        If `surely`, it is read even if it seems unchanged.
+        """
+        with self._lock:
+            record = self._record
+            if record is None or surely or record.stamp != stamp_of(self.path):
+                record = self._record = self._unless_replaced(lambda: Record(self.path, self._record))
+            return record
+
+    def submit(self, does: Callable[[Study], T]) -> Future[T]:
+        """Run a function on the study in its own thread, after opening it."""
+
+        def on_study() -> T:
+            study = self.study = self.study or Study.open(self.path)
+            return does(study)
+
+        return self._thread.submit(self._unless_replaced, on_study)
+
+    def _unless_replaced(self, reads: Callable[[], T]) -> T:
+        """Return what reading the file gives; one that was replaced meanwhile is read from the start."""
+        try:
+            return reads()
+        except StudyFileError as error:
+            if not str(error).endswith(REPLACED.removeprefix("{}")):
+                raise
+        self._record = None
+        self.forget()
+        return reads()
+
+    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> tuple[int, T]:
+        """Return the number of events, and an answer computed once for each; only in the study's own thread."""
+        study.refresh()
+        at = len(study._state.events)
+        if what not in self.kept or self.kept[what][0] != at:
+            found = make(study)
+            self.kept = {name: own for name, own in self.kept.items() if own[0] == at or name == "answer"}
+            self.kept[what] = at, found
+        return self.kept[what]
+
+    def forget(self) -> None:
+        """Drop the study from memory; it is opened again when needed."""
+        self.study, self.kept = None, {}
+
+    def end(self) -> None:
+        """End the thread when it is done."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class Folder:
+    """The studies of an existing folder, by name: the file's name without its ending."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self._entries: dict[str, Entry] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Return the names of all studies, in order."""
+        found = (one.name for one in os.scandir(self.path))
+        known = (name for name in found if (self._file(name) if name.endswith(ENDING) else self._bare(name)))
+        return sorted({name.removesuffix(ENDING) for name in known})
+
+    def _bare(self, name: str) -> Path | None:
+        """Return the file of this name, if it has no ending and is a study."""
+        path = None if "." in name else self._file(name)
+        return path if path is not None and is_study(path) else None
+
+    def _file(self, name: str) -> Path | None:
+        """Return the file of this name, if it is in this folder and the name does not lead out of it."""
+        if name.startswith(".") or set(name) & set("/\\\0") or len(name.encode()) > 255:
+            return None
+        path = self.path / name
+        return path if path.is_file() and path.resolve().parent == self.path else None
+
+    def entry(self, name: str) -> Entry:
+        """Return a study; raise if there is none."""
+        path = self._file(name + ENDING) or self._bare(name)
+        with self._lock:
+            found = self._entries.pop(name, None)
+            if path is None:
+                if found is not None:
+                    found.end()
+                raise Unknown(f"there is no study {name!r} in this folder.")
+            found = self._entries[name] = found or Entry(path)  # the most recently used is the last
+            opened = [own for own in self._entries.values() if own.study is not None]
+            for own in opened[:-MOST_OPEN]:
+                own.forget()
+        return found
+
+    def new(self, name: str) -> Path:
+        """Return the path for a new study of this name, after checking the name."""
+        fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
+        fits = NEW_NAME.fullmatch(name) and not name.endswith(".")
+        need(fits, "this cannot be the name of a study", name, fix)
+        need(self._bare(name) is None, "there is a study of this name", name, "Choose another name.")
+        return self.path / (name + ENDING)
+
+    def end(self) -> None:
+        """End all threads."""
+        for entry in self._entries.values():
+            entry.end()
