@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.policies.base import Draw, Rows, Setting, Views, best
+from zonal.policies.base import PolicyContext, RngFactory, Rows, Views, best
 from zonal.policies.baselines import Leaves
 from zonal.simulation.gp_samples import model_of
 from zonal.tree import Tree
@@ -33,7 +33,7 @@ class Straddle(Leaves):
 
     threshold: float = 0.0
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         limit = setting.sign * self.threshold - setting.zero
         return best(tree, rows, 1.96 * tree.std[rows] - np.abs(tree.mean[rows] - limit), setting.tie)
 

@@ -92,7 +92,10 @@ FAULTS = {
         "storage/journal.py", "for part in parts]", "for part in parts[:1]]", "storage/test_journal.py"
     ),
     "half as sure is sure enough": Fault(
-        "engine/confidence.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "engine storage study/test_reading.py"
+        "engine/confidence.py",
+        "SURE, HELD = 0.9, 0.5",
+        "SURE, HELD = 0.5, 0.5",
+        "engine storage study/test_reading.py",
     ),
     "beta without the rounds": Fault(
         "policies/beta.py",
@@ -116,7 +119,10 @@ FAULTS = {
         "study/point_search.py", "len(left) / 2)", "len(left) / 1.5)", "study/test_point_search.py"
     ),
     "lower values are better": Fault(
-        "study/queries.py", "sign * limit - state.prior_mean", "limit - state.prior_mean", "study/test_reading.py engine storage"
+        "study/queries.py",
+        "sign * limit - state.prior_mean",
+        "limit - state.prior_mean",
+        "study/test_reading.py engine storage",
     ),
     "a decimal comma is no number": Fault(
         "io/tables.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "input_output"

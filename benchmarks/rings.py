@@ -10,7 +10,7 @@ import numpy as np
 
 import zonal as zn
 from zonal.simulation import Landscape, datasets, from_table
-from zonal.simulation.rehearsal import Zonal, rehearse
+from zonal.simulation.rehearsal import StudyPlayer, rehearse
 
 SIDE = 64  # smallest patches along each axis
 
@@ -41,7 +41,7 @@ def play_draws(runs: int, budget: int) -> None:
             f = np.roll(f, (to - best) * (len(f) // SIDE))
             for name, own in regrets.items():
                 space = zn.Box({"x": (0, 1)}, smallest=1 / SIDE, periodic=["x"] if name == "ring" else [])
-                played = rehearse(from_table(space, f), budget, 0.3, 1, {name: Zonal()}, rng=run, jobs=1)
+                played = rehearse(from_table(space, f), budget, 0.3, 1, {name: StudyPlayer()}, rng=run, jobs=1)
                 own.append(played.campaigns[name].mean)
         ring, cut = (np.array(own) for own in regrets.values())
         print(f"peak {place}: {budget} looks with a noise of 0.3, {runs} runs")
@@ -60,7 +60,7 @@ def main(runs: int, budget: int, turned: bool, draws: bool) -> None:
         sky = np.roll(sky, -width * (int(patches.max(axis=0).argmax()) + 1), axis=1)
     print(f"{'turned' if turned else 'as it is'}: {budget} pointings with a noise of 2, {runs} runs")
     for name, rings in {"ring": ["l"], "cut open": []}.items():
-        print(rehearse(landscape(sky, rings), budget, 2.0, runs, {name: Zonal()}).table())
+        print(rehearse(landscape(sky, rings), budget, 2.0, runs, {name: StudyPlayer()}).table())
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ import zonal as zn
 from zonal._blas import one_thread
 from zonal.engine.settings import Given
 from zonal.gp.hyperparameters import weigh
-from zonal.gp.kernel_families import Frame
-from zonal.gp.model import Unknowns
-from zonal.gp.stats import Ledger
+from zonal.gp.kernel_families import ModelSpace
+from zonal.gp.model import ModelSpec
+from zonal.gp.stats import ObservationStats
 from zonal.simulation.ground_truth import from_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -166,13 +166,13 @@ def ask_milliseconds() -> float:
 
 def fit_seconds() -> float:
     """Return the time of one fit of 1,000 measurements of 100 distinct regions."""
-    feedback, ledger, space = zn.Average(10), Ledger(), zn.Box([(0, 1)])
+    feedback, ledger, space = zn.Average(10), ObservationStats(), zn.Box([(0, 1)])
     measure = zn.simulate(F1, feedback, NOISE, rng=0)
     cells = [space.cell((h, i)) for h in (4, 5, 6) for i in range(2**h)][:100]
     for k in range(1000):
         ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
-    data, unknowns = ledger.data(), Unknowns(None, True, None)
-    frame = Frame(space, feedback)
+    data, unknowns = ledger.data(), ModelSpec(None, True, None)
+    frame = ModelSpace(space, feedback)
     keys = frame.layout.keys(feedback.footprints(cells))
     start = perf_counter()
     weigh(data, frame, unknowns, frame.correlate(keys), None, None, 1000, frame.models)

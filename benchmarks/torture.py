@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.engine.events import Asked, Began, Corrected, Ended, Measured, Retracted
+from zonal.engine.events import Asked, Closed, Corrected, Created, Retracted, Told
 
 BUDGET = 40
 NEWS = 500  # kills after which to say how far it is
@@ -157,7 +157,7 @@ def check(path: Path, tally: Tally) -> zn.Study:
         if what in ("gave up", "retracted"):
             assert record.state == what.replace("gave", "given"), word
     facts = [fact for event in study.events for fact in event]
-    ended = [fact.number for fact in facts if isinstance(fact, Measured | Ended)]
+    ended = [fact.number for fact in facts if isinstance(fact, Told | Closed)]
     assert len(set(ended)) == len(ended), "told or given up twice"
     mended = [(type(fact), fact.number) for fact in facts if isinstance(fact, Corrected | Retracted)]
     assert len(set(mended)) == len(mended), "corrected or retracted twice"
@@ -170,7 +170,7 @@ def anonymous(study: zn.Study) -> list[Any]:
         fact._replace(by="")
         if isinstance(fact, Asked | Corrected | Retracted)
         else fact._replace(id="")
-        if isinstance(fact, Began)
+        if isinstance(fact, Created)
         else fact
         for event in study.events
         for fact in event

@@ -9,7 +9,7 @@ import numpy as np
 
 import zonal as zn
 from zonal.simulation import Landscape
-from zonal.simulation.rehearsal import Player, Zonal, cut
+from zonal.simulation.rehearsal import Player, StudyPlayer, cut
 from zonal.simulation.simulators import Instrument
 
 Look = Callable[[Instrument, zn.Region], float]
@@ -31,7 +31,7 @@ class Settled:
     ) -> zn.Region:
         """Return the region named."""
         look = partial(self.look, instrument)
-        if isinstance(self.player, Zonal):
+        if isinstance(self.player, StudyPlayer):
             return smallest(self.player.study(landscape, look, budget, rng))
         region = self.player(landscape, look, budget, rng)
         while landscape.space.may_split(region):

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import halving, settled
 
 import zonal as zn
-from campaigns import halving, settled
 from zonal.io.tables import read_table
 from zonal.plotting import column_width
 from zonal.simulation import Landscape, from_table
-from zonal.simulation.rehearsal import Zonal, at_random, greedy_descent, rehearse
+from zonal.simulation.rehearsal import StudyPlayer, at_random, greedy_descent, rehearse
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "dna_tfbind8_proteins.csv.gz"
 PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")
@@ -29,8 +29,8 @@ FIXED = 6  # letters of a pool's prefix
 ALONE = 0.2  # noise of a strong signal measured once, in standard deviations of the pools
 WEAK = 1.0  # noise of a weak signal
 PLAYERS = {
-    "Zonal": Zonal(),
-    "places": Zonal((("kernel", zn.Categorical),)),
+    "Zonal": StudyPlayer(),
+    "places": StudyPlayer((("kernel", zn.Categorical),)),
     "greedy": greedy_descent,
     "halving": halving,
     "random": at_random,

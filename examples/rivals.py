@@ -20,9 +20,9 @@ import dna
 import numpy as np
 import radio_telescope
 import skies
+from campaigns import Choice, halving, settled
 
 import zonal as zn
-from campaigns import Look, halving, settled
 from zonal.simulation import Landscape
 from zonal.simulation.rehearsal import Player, cut, everybody, rehearse
 
@@ -108,7 +108,7 @@ class Game:
     landscape: Landscape
     budget: int
     noise: float | Callable[[zn.Region], float]
-    look: Look
+    look: Choice
     botorch: BoTorch
     others: dict[str, Player]
 

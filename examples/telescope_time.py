@@ -6,12 +6,12 @@ The radio telescope's page shows it as its last table: `python examples/radio_te
 from dataclasses import dataclass
 
 import numpy as np
+from campaigns import campaign, settled
 from skies import box, radiometer
 
 import zonal as zn
-from campaigns import campaign, settled
 from zonal.simulation import Landscape, datasets
-from zonal.simulation.rehearsal import Zonal, cut, rehearse
+from zonal.simulation.rehearsal import StudyPlayer, cut, rehearse
 
 SECONDS = 3_600  # of the whole campaign
 SLEW = 0.5  # degrees a second
@@ -37,7 +37,7 @@ COSTS = (("times", TIMES), ("overhead", SETTLE), ("travel", slewing), ("cost_uni
 
 
 @dataclass(frozen=True)
-class Unaware(Zonal):
+class Unaware(StudyPlayer):
     """A study that does not know what looks cost: each takes the same time, and the ways are paid all the same."""
 
     def study(self, landscape: Landscape, instrument, budget: float, rng: np.random.Generator) -> zn.Study:
@@ -84,7 +84,7 @@ def by_the_clock(runs: int, share: float) -> None:
     """Compare searches of the box in a given time, which integration, settling and slewing take."""
     landscape, seconds = box(datasets.sky()), round(SECONDS * share * 64)
     players = settled(
-        {"told what it costs": Zonal(COSTS), "told of no costs": Unaware(), "tour": tour}, radiometer
+        {"told what it costs": StudyPlayer(COSTS), "told of no costs": Unaware(), "tour": tour}, radiometer
     )
     rehearsal = rehearse(landscape, seconds, CHANNEL**-0.5, runs, players)
     print(f"box, by the clock: {seconds} seconds, {runs} runs\n{rehearsal.table()}")

@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 from zonal._types import Floats
 from zonal.errors import whole_number
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import Tracked
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import RBF
-from zonal.kernels.covariance import ProductCovariance, Tables
+from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Average
 from zonal.simulation import grid_optimum, simulate
 from zonal.simulation.simulators import Function
@@ -83,8 +83,8 @@ class AuthorsRun:
         self._layout = task.space.layout(task.feedback)
         self._belief: Any = None
         if modelled:
-            tracked = Tracked(self._layout, self._keys([ROOT]))
-            self._belief = GaussianBelief(ProductCovariance(KERNEL, Tables(self._layout)), tracked)
+            tracked = FunctionalIndex(self._layout, self._keys([ROOT]))
+            self._belief = GaussianBelief(ProductCovariance(KERNEL, CovarianceCache(self._layout)), tracked)
 
     @property
     def spent(self) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 import zonal as zn
-from zonal.engine.events import Asked, Began
+from zonal.engine.events import Asked, Created
 from zonal.engine.state import State
 from zonal.gp.model_average import Mixture
 
@@ -41,6 +41,6 @@ def print_of(state: State) -> str:
 
 
 def _anonymous(fact: Any) -> Any:
-    if isinstance(fact, Began):
+    if isinstance(fact, Created):
         return fact._replace(id="", seed=0)
     return fact._replace(by="") if isinstance(fact, Asked) else fact

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.gp.hyperparameters import Weighted
-from zonal.gp.kernel_families import Frame
+from zonal.gp.hyperparameters import WeightedModel
+from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.model_average import Member, Mixture
-from zonal.gp.stats import Ledger
-from zonal.gp.tracked import Tracked
+from zonal.gp.stats import ObservationStats
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import Kernel
 
 Floats = NDArray[np.float64]
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 class Followed:
     """What is believed under some models now: a mixture, the footprints it follows and all rewards."""
 
-    def __init__(self, frame: Frame, models: Sequence[Weighted], zero: float) -> None:
+    def __init__(self, frame: ModelSpace, models: Sequence[WeightedModel], zero: float) -> None:
         self.frame, self.models, self.zero = frame, models, zero
-        self.ledger = Ledger()
-        self.tracked: Tracked | None = None
+        self.ledger = ObservationStats()
+        self.tracked: FunctionalIndex | None = None
         self._mixture: Mixture | None = None
 
     @property
@@ -43,7 +43,7 @@ class Followed:
         """Follow more footprints; return the slot of the first."""
         first, keys = self.size, self.frame.layout.keys(footprints)
         if self.tracked is None:
-            self.tracked = Tracked(self.frame.layout, keys)
+            self.tracked = FunctionalIndex(self.frame.layout, keys)
             self._mixture = Mixture.built(self.frame, self.models, self.zero, self.tracked, self.ledger)
         else:
             self.tracked = self.tracked.plus(keys)
@@ -70,6 +70,6 @@ class Followed:
         self._mixture = Mixture([belief], self.zero)
 
 
-def alone(frame: Frame, kernel: Kernel) -> Followed:
+def alone(frame: ModelSpace, kernel: Kernel) -> Followed:
     """Return a belief under one kernel, of rewards counted from the prior mean whose noise is known."""
-    return Followed(frame, [Weighted(1.0, Model(kernel, None, 0.0, {}, 0))], 0.0)
+    return Followed(frame, [WeightedModel(1.0, Model(kernel, None, 0.0, {}, 0))], 0.0)

@@ -21,7 +21,7 @@ import zonal as zn
 from oracle_regions import Block
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Category, Integers, Interval, MemberRegion, ProductRegion, Ring
+from zonal.spaces import CategoricalAxis, ContinuousAxis, IntegerAxis, PeriodicAxis, ProductRegion, SubsetRegion
 
 Array = NDArray[np.float64]
 Path = tuple[str, ...]
@@ -41,7 +41,7 @@ class Kind:
 
 def symbols(space: Any) -> list[bool]:
     """Tell axes of symbols from continuous ones, if the space has axes."""
-    return [isinstance(axis, Category) for axis in space.axes or ()]
+    return [isinstance(axis, CategoricalAxis) for axis in space.axes or ()]
 
 
 def codes(paths: Sequence[Path]) -> Array:
@@ -65,7 +65,7 @@ def per_axis(feedback: Feedback) -> int | None:
 
 def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     """Return points and weights of a region's average; of an exact mean along a continuous axis a Gauss rule."""
-    if isinstance(region, MemberRegion):
+    if isinstance(region, SubsetRegion):
         assert kind.X is not None
         assert kind.w is not None
         rows = region.members
@@ -76,16 +76,16 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     assert isinstance(region, ProductRegion)
     axes = []
     for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.edges, strict=True):
-        if isinstance(axis, Integers):
+        if isinstance(axis, IntegerAxis):
             axes.append(lumped(int(low + 0.5), int(high - 0.5), per_axis(feedback)))
-        elif isinstance(axis, Interval):
+        elif isinstance(axis, ContinuousAxis):
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             number = per_axis(feedback)
             if number is not None:
                 weights = np.full(number, 1 / number)
                 nodes = 2 * (np.arange(len(weights)) + 0.5) * weights - 1
             places = low + (high - low) * (nodes + 1) / 2
-            if isinstance(axis, Ring):
+            if isinstance(axis, PeriodicAxis):
                 places = np.where(places >= axis.high, places - axis.side, places)
             axes.append((places, weights / weights.sum()))
         else:
@@ -143,12 +143,12 @@ def off_tree(kind: Kind, number: int, seed: int) -> list[Any]:
 
 
 def _some(axis: Any, rng: np.random.Generator) -> Any:
-    if isinstance(axis, Category):
+    if isinstance(axis, CategoricalAxis):
         return rng.permutation(axis.symbols)[: int(rng.integers(1, len(axis.symbols) + 1))].tolist()
-    if isinstance(axis, Integers):
+    if isinstance(axis, IntegerAxis):
         first, last = np.sort(rng.integers(axis.ends[0], axis.ends[1] + 1, 2)).tolist()
         return first, last
-    if isinstance(axis, Ring):  # some across the cut
+    if isinstance(axis, PeriodicAxis):  # some across the cut
         start = float(rng.uniform(axis.low, axis.high))
         return start, start + float(rng.uniform(0, axis.side))
     low, high = np.sort(rng.uniform(axis.ends[0], axis.ends[1], 2))
@@ -273,8 +273,10 @@ def kernels(kind: Kind) -> dict[str, Pair]:
             return {**_matching(several), "function": Pair(_alike, _alike)}
         return {**_distances([1.5 + j for j in columns]), "function": Pair(_dot, _dot)}
     which = symbols(kind.space)
-    scales = [0.4 * (axis.high - axis.low) for axis in kind.space.axes if isinstance(axis, Interval)]
-    periods = [axis.side if isinstance(axis, Ring) else None for axis in kind.space.axes if not axis.symbolic]
+    scales = [0.4 * (axis.high - axis.low) for axis in kind.space.axes if isinstance(axis, ContinuousAxis)]
+    periods = [
+        axis.side if isinstance(axis, PeriodicAxis) else None for axis in kind.space.axes if not axis.symbolic
+    ]
     several = [0.2 + 0.6 * j / len(which) for j in range(sum(which))]
     if not several:
         return _distances(scales, periods)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.kernels.base import Kernel
-from zonal.kernels.covariance import ProductCovariance, Tables
+from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.finite_covariance import SubsetCovariance, SubsetLayout
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces import MemberSpace
+from zonal.spaces import FiniteSpace
 
 Array = NDArray[Any]
 
@@ -79,10 +79,10 @@ class Numbered:
 def numbered(kernel: Kernel, feedback: Feedback, axes: Sequence[Any]) -> Numbered:
     """Return a covariance of averages over products of axes, with a memory of its own."""
     layout = ProductLayout(axes, feedback)
-    return Numbered(layout, ProductCovariance(kernel, Tables(layout)))
+    return Numbered(layout, ProductCovariance(kernel, CovarianceCache(layout)))
 
 
-def numbered_members(kernel: Kernel, space: MemberSpace) -> Numbered:
+def numbered_members(kernel: Kernel, space: FiniteSpace) -> Numbered:
     """Return a covariance of averages over sets of members, with a memory of its own."""
     layout = SubsetLayout(space, zn.Mean())
     return Numbered(layout, SubsetCovariance(kernel, space, layout))

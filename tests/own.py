@@ -5,9 +5,9 @@ from typing import Any
 
 import zonal as zn
 from zonal.kernels.base import ProductKernel
-from zonal.kernels.measures import Measure, Nodes
+from zonal.kernels.measures import Measure, PointMeasure
 from zonal.kernels.stationary import Profile, RBFProfile
-from zonal.policies.base import Draw, Rows, Setting, Views, best
+from zonal.policies.base import PolicyContext, RngFactory, Rows, Views, best
 from zonal.policies.baselines import Leaves
 from zonal.tree import Tree
 
@@ -26,14 +26,14 @@ class Tapered(zn.Feedback):
     """A feedback."""
 
     def along(self, axis: Any) -> Measure:
-        return Nodes([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
+        return PointMeasure([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
 
 
 @dataclass(frozen=True)
 class MostUncertain(Leaves):
     """A policy."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         return best(tree, rows, tree.std[rows], setting.tie)
 
 

@@ -14,7 +14,7 @@ import pytest
 import zonal as zn
 from shell import alone
 from zonal.simulation import from_table
-from zonal.simulation.rehearsal import Zonal
+from zonal.simulation.rehearsal import StudyPlayer
 
 ROOT = Path(__file__).parent.parent
 CENSUS = ROOT.parent / "shared" / "data" / "census_au_sa2.csv"
@@ -231,7 +231,7 @@ def test_whoever_ends_with_a_large_region_names_a_smallest_one() -> None:
     def coarse(*_: object) -> zn.Region:
         return space.cell((1, 1))
 
-    settled = campaigns.settled({"coarse": coarse, "Zonal": Zonal((("policy", zn.GPOO(zn.GeometricDelta(30))),))},
+    settled = campaigns.settled({"coarse": coarse, "Zonal": StudyPlayer((("policy", zn.GPOO(zn.GeometricDelta(30))),))},
                                 lambda instrument, region: instrument(region))  # fmt: skip
     for player in settled.values():
         for seed in range(3):

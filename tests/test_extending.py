@@ -19,11 +19,11 @@ from kinds import Kind
 from numbered import numbered
 from policies import test_laws as policy_laws
 from spaces import test_covariances, test_laws, test_values
-from zonal.kernels.base import Along, Factor, Kernel
+from zonal.kernels.base import Factor, Kernel, StationaryFactor
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.stationary import Profile
 from zonal.policies.base import Policy
-from zonal.spaces import AxisSpace, Interval
+from zonal.spaces import AxisSpace, ContinuousAxis
 
 Floats = NDArray[np.float64]
 Law = Callable[..., Any]
@@ -31,9 +31,9 @@ Law = Callable[..., Any]
 KERNELS: list[Any] = found(Kernel)
 FEEDBACKS: list[Any] = found(Feedback)
 POLICIES: list[Any] = found(Policy)
-AXES: list[Any] = found(Interval)
+AXES: list[Any] = found(ContinuousAxis)
 SPACES: list[Any] = found(AxisSpace)
-LINES = {Kernel: 30, Feedback: 20, Policy: 40, Interval: 60, AxisSpace: 60}
+LINES = {Kernel: 30, Feedback: 20, Policy: 40, ContinuousAxis: 60, AxisSpace: 60}
 
 
 def name_of(kind: Any) -> str:
@@ -219,11 +219,11 @@ class Wrapped(Profile):
 
 
 @dataclass(frozen=True)
-class Circle(Interval):
+class Circle(ContinuousAxis):
     """An axis whose ends are the same place."""
 
     def factor(self, factor: Factor) -> Factor:
-        assert isinstance(factor, Along)
+        assert isinstance(factor, StationaryFactor)
         return replace(factor, profile=Wrapped(factor.profile, self.side / factor.lengthscale))
 
 

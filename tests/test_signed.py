@@ -23,12 +23,12 @@ from fingerprint import fingerprint
 from lives import close, digest
 from oracle import Functional, Piece
 from zonal.gp.hyperparameters import Evidence
-from zonal.gp.model import Unknowns
+from zonal.gp.model import ModelSpec
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import Tracked
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.measures import Measure, Nodes
-from zonal.spaces import Interval
+from zonal.kernels.measures import Measure, PointMeasure
+from zonal.spaces import ContinuousAxis
 from zonal.storage.journal import Journal
 from zonal.storage.verify import first_difference
 
@@ -46,13 +46,13 @@ class Wave(Feedback):
     odd: bool = False
     number: int = 8
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the wave on its axis, and all of the interval on the others."""
         if axis.name != self.axis:
             return zn.Mean().along(axis)
         places = (np.arange(self.number) + 0.5) / self.number - 0.5
         wave = (np.sin if self.odd else np.cos)(2 * np.pi * places)
-        return Nodes(places, 2 * wave / self.number)
+        return PointMeasure(places, 2 * wave / self.number)
 
 
 def whole(feedback: Any, low: float, high: float, integer: bool) -> list[Piece]:
@@ -70,7 +70,7 @@ def whole(feedback: Any, low: float, high: float, integer: bool) -> list[Piece]:
         shares = (weights / weights.sum()).tolist()
         return [(w, centre + std * x, centre + std * x, 0) for x, w in zip(places.tolist(), shares, strict=True)]
     if isinstance(feedback, Wave):
-        rule = feedback.along(Interval(feedback.axis, 0.0, 1.0)).rule(1.0, 1, 1)
+        rule = feedback.along(ContinuousAxis(feedback.axis, 0.0, 1.0)).rule(1.0, 1, 1)
         each = (
             (w, (low + high) / 2 + x * (high - low)) for x, w in zip(*(own.tolist() for own in rule), strict=True)
         )
@@ -293,7 +293,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
     ours, theirs = [], []
     for length in (0.4, 0.2):
         kernel = zn.RBF(1.3, length)
-        evidence = Evidence(data, Unknowns(kernel, False, None))  # the mean is learned
+        evidence = Evidence(data, ModelSpec(kernel, False, None))  # the mean is learned
         heights, means = evidence(frame.covariance(kernel).of(frame.layout.pairs(keys, keys))[None])
         shift, spread = evidence.shift, 3 * evidence.scale
         alike = replace(case, kernel=kernel, length=length)
@@ -555,7 +555,7 @@ def test_an_interruption_leaves_the_old_state(tmp_path: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for room, name in ((Journal, "append"), (Tracked, "plus"), (GaussianBelief, "tracking")):
+    for room, name in ((Journal, "append"), (FunctionalIndex, "plus"), (GaussianBelief, "tracking")):
         with monkeypatch.context() as patched:
             patched.setattr(room, name, interrupted)
             with pytest.raises(KeyboardInterrupt):

@@ -20,7 +20,7 @@ import zonal.spaces
 from effort import examples
 from zonal.simulation.ground_truth import from_table
 from zonal.simulation.rehearsal import cut
-from zonal.spaces import AxisSpace, Interval
+from zonal.spaces import AxisSpace, ContinuousAxis
 
 DNA = zn.Sequences("ACGT", 5)
 PLANE = zn.Product({"x": (0, 1), "y": (0, 1)}, smallest=1 / 8)
@@ -179,8 +179,8 @@ def test_of_two_smallest_widths_as_near_the_wider_is_taken() -> None:
     assert zn.Box([(0, 1)], smallest=2**-1.5).smallest == (0.5,)
     assert zn.Box([(0, 600)], smallest=20).smallest == (18.75,)
     assert zn.Box({"p": (0.01, 10)}, scale="log", smallest=0.4).smallest == (0.375,)
-    axis = Interval("x", 0.0, 1.0, smallest=0.3)
-    assert zn.Product({"t": axis, "dye": ["r", "g"]}).axes[0] == Interval("t", 0.0, 1.0, smallest=0.25)
+    axis = ContinuousAxis("x", 0.0, 1.0, smallest=0.3)
+    assert zn.Product({"t": axis, "dye": ["r", "g"]}).axes[0] == ContinuousAxis("t", 0.0, 1.0, smallest=0.25)
 
 
 def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
@@ -456,7 +456,7 @@ def test_points_are_parted_into_no_more_parts_than_there_are() -> None:
 class Columns(AxisSpace):
     """A plane whose columns are searched first, and then their rows: one method says so."""
 
-    axes: tuple[Interval, ...] = (Interval("x", 0.0, 1.0), Interval("y", 0.0, 1.0))
+    axes: tuple[ContinuousAxis, ...] = (ContinuousAxis("x", 0.0, 1.0), ContinuousAxis("y", 0.0, 1.0))
     arity: int = 2
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import zonal as zn
-from zonal.spaces import MemberRegion
+from zonal.spaces import SubsetRegion
 
 MEMBERS = 100_000
 
@@ -38,7 +38,7 @@ def die(region: zn.Region) -> float:
 
 def first_member(region: zn.Region) -> float:
     assert region.space.size == MEMBERS
-    assert isinstance(region, MemberRegion)
+    assert isinstance(region, SubsetRegion)
     return float(region.points[0, 0]) + len(region.members)
 
 

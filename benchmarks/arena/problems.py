@@ -21,7 +21,7 @@ import zonal as zn
 from benchmarks import acting
 from zonal.simulation import datasets, from_table, true_optimum
 from zonal.simulation.simulators import Instrument, Noise
-from zonal.spaces import Category, Region
+from zonal.spaces import CategoricalAxis, Region
 
 Floats = NDArray[np.float64]
 Parts = tuple[int, ...]  # which part of each axis a smallest cell is
@@ -114,7 +114,7 @@ class Problem:
         sides = []
         for j, n in enumerate(self.shape):
             axis = self.space.axes[j]
-            if isinstance(axis, Category):
+            if isinstance(axis, CategoricalAxis):
                 sides.append([int(s) for s in axis.members(int(region.offset[j]))])  # type: ignore[attr-defined]
                 continue
             low, high = (region.bounds[j] - axis.low) / (axis.high - axis.low) * n

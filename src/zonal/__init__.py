@@ -11,7 +11,15 @@ import scipy.linalg  # noqa: F401  # before our own modules: all of it then load
 from zonal import simulation
 from zonal.engine.confidence import Outlook
 from zonal.engine.noise import PerWeight
-from zonal.engine.results import Bands, Likely, Observation, Recommendation, Result, Trial, TrialRecord
+from zonal.engine.results import (
+    ConfidenceBands,
+    Observation,
+    Recommendation,
+    RegionProbability,
+    Result,
+    Trial,
+    TrialRecord,
+)
 from zonal.engine.trial_history import Outcome
 from zonal.errors import (
     BudgetSpent,
@@ -44,7 +52,7 @@ from zonal.study.patches import Patch, Patches
 from zonal.study.point_search import PointResult
 from zonal.study.predictions import Grid, Prediction
 from zonal.study.study import Study
-from zonal.study.summary import LikelyRegions
+from zonal.study.summary import RegionProbabilities
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -61,7 +69,7 @@ __all__ = [
     "UCB",
     "Above",
     "Average",
-    "Bands",
+    "ConfidenceBands",
     "Beam",
     "Box",
     "BudgetSpent",
@@ -74,8 +82,8 @@ __all__ = [
     "Hierarchy",
     "InvalidInput",
     "KnowledgeGradient",
-    "Likely",
-    "LikelyRegions",
+    "RegionProbability",
+    "RegionProbabilities",
     "LipschitzDelta",
     "Listing",
     "Matern",

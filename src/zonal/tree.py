@@ -69,7 +69,7 @@ class Tree:
     mean: Floats
     std: Floats
     std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
-    tallies: dict[int, Any]  # of the nodes that were measured, by row: `Tally`
+    tallies: dict[int, Any]  # of the nodes that were measured, by row: `NodeStats`
     pending: Mapping[int, Any]  # the trials under way, each with its `row`
     _made: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
     _contenders: NDArray[np.intp] | None

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from cli.test_cli_rehearse import TABLE, leaves_ctrl_c_alone, workers_of, written
 
 import zonal as zn
+from cli.test_cli_rehearse import TABLE, leaves_ctrl_c_alone, workers_of, written
 from processes import running, wait_for
 from zonal.cli.main import main
 

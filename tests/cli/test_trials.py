@@ -20,7 +20,7 @@ import zonal as zn
 from effort import examples
 from forked import Forked
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
-from zonal.engine.events import Measured
+from zonal.engine.events import Told
 from zonal.io.tables import read_table
 from zonal.study import sheets
 
@@ -334,7 +334,7 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
         assert told >= before
     zonal("tell", dna, "--csv", "a.csv")
     assert [str(one.value) for one in zn.Study.open(dna).trials] == values
-    assert sum(isinstance(fact, Measured) for event in zn.Study.open(dna).events for fact in event) == 10
+    assert sum(isinstance(fact, Told) for event in zn.Study.open(dna).events for fact in event) == 10
 
 
 def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,18 +12,18 @@ from kinds import KINDS
 from lives import lived, mended
 from zonal.engine.events import (
     Asked,
-    Began,
+    Claimed,
+    Closed,
     Corrected,
-    Doubted,
-    Ended,
-    Event,
+    Created,
     Extended,
     Fitted,
-    Measured,
+    ModelWarned,
     Observed,
     Retracted,
     Split,
-    Taken,
+    Told,
+    Transaction,
 )
 from zonal.engine.settings import Settings
 
@@ -31,7 +31,7 @@ STUDY = mended(lived(zn.Study([(0, 1)], budget=20, rng=1)))
 EXACT = lived(zn.Study(KINDS["points"].space, budget=20, kernel=zn.RBF(1, 0.5), noise=0.1, rng=1))
 
 
-def changed(study: zn.Study, kind: Any, **parts: Any) -> list[Event]:
+def changed(study: zn.Study, kind: Any, **parts: Any) -> list[Transaction]:
     """Return a history in which something else is said by the first fact of a kind."""
     events = list(study.events)
     at, fact = next((at, fact) for at, event in enumerate(events) for fact in event if isinstance(fact, kind))
@@ -43,17 +43,17 @@ REFITTED = (next(fact for event in STUDY.events for fact in event if isinstance(
 ONE: Any = 1
 REGION = replace(EXACT.space.region([1, 2]), feedback=zn.Mean())
 WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
-    "a value": (lambda: changed(STUDY, Measured, value=np.inf), zn.InvalidInput, "event 2 of the history"),
-    "a sem": (lambda: changed(STUDY, Measured, sem=np.nan), zn.InvalidInput, "sem must be finite"),
-    "a note": (lambda: changed(STUDY, Measured, note=None), zn.InvalidInput, "a note must be text"),
-    "a trial": (lambda: changed(STUDY, Measured, number=8), zn.TrialError, "trial 8 was never asked for"),
-    "a number": (lambda: changed(STUDY, Measured, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
+    "a value": (lambda: changed(STUDY, Told, value=np.inf), zn.InvalidInput, "event 2 of the history"),
+    "a sem": (lambda: changed(STUDY, Told, sem=np.nan), zn.InvalidInput, "sem must be finite"),
+    "a note": (lambda: changed(STUDY, Told, note=None), zn.InvalidInput, "a note must be text"),
+    "a trial": (lambda: changed(STUDY, Told, number=8), zn.TrialError, "trial 8 was never asked for"),
+    "a number": (lambda: changed(STUDY, Told, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
     "an asker": (lambda: changed(STUDY, Asked, by=7), zn.InvalidInput, "this entry must be text"),
     "a look": (lambda: changed(STUDY, Asked, replicate=2), zn.TrialError, "is not the next one"),
-    "a doubt": (lambda: [*STUDY.events, (Doubted(ONE),)], zn.InvalidInput, "this entry must be text"),
-    "an end": (lambda: changed(STUDY, Ended, number=0), zn.TrialError, "trial 0 was told already"),
+    "a doubt": (lambda: [*STUDY.events, (ModelWarned(ONE),)], zn.InvalidInput, "this entry must be text"),
+    "an end": (lambda: changed(STUDY, Closed, number=0), zn.TrialError, "trial 0 was told already"),
     "an extension": (lambda: changed(STUDY, Extended, n=0), zn.InvalidInput, "must be at least 1"),
-    "a seed": (lambda: changed(STUDY, Began, seed=-1), zn.InvalidInput, "a seed must be at least 0"),
+    "a seed": (lambda: changed(STUDY, Created, seed=-1), zn.InvalidInput, "a seed must be at least 0"),
     "a feedback": (lambda: changed(STUDY, Observed, feedback=zn.Center()), zn.InvalidInput, "not a region of the"),
     "a noise": (lambda: changed(STUDY, Observed, noise=-0.1), zn.InvalidInput, "noise must not be negative"),
     "a region": (
@@ -101,7 +101,7 @@ WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
         "trial 0 was retracted",
     ),
     "a way to learn": (lambda: changed(STUDY, Fitted, anew=None), zn.InvalidInput, "must be true or false"),
-    "a trial taken twice over": (lambda: [*STUDY.events, (Taken(0, "me"),)], zn.TrialError, "told already"),
+    "a trial taken twice over": (lambda: [*STUDY.events, (Claimed(0, "me"),)], zn.TrialError, "told already"),
 }  # fmt: skip
 
 

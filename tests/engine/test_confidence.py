@@ -20,7 +20,7 @@ from effort import tries
 from fingerprint import fingerprint
 from zonal.engine.confidence import outlook, standings
 from zonal.kernels.base import Kernel
-from zonal.policies.base import View
+from zonal.policies.base import ModelView
 from zonal.simulation.gp_samples import model_of
 from zonal.tree import Tree
 
@@ -431,7 +431,7 @@ def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() ->
     tree = Tree.root(0.0).split([0], [2], False, True, two, 1, no, no, np.zeros(2))
     tree = tree.believed(np.zeros(3), np.zeros(3), in_order=True)
     rows = np.arange(3)
-    view = View(
+    view = ModelView(
         weight=1.0,
         mean=np.zeros(3),
         std=np.ones(3),

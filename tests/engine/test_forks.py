@@ -15,7 +15,7 @@ from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
 from lives import POLICIES, lived, value
 from zonal.engine import binding, checks, commands, confidence, select
-from zonal.engine.events import Corrected, Event, Extended, Measured, Observed, Retracted
+from zonal.engine.events import Corrected, Extended, Observed, Retracted, Told, Transaction
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import outcomes
@@ -98,7 +98,7 @@ def tell(reward: float, sem: float | None = None, last: bool = False) -> Callabl
 
     def told(state: State) -> State:
         state = state if state.pending else ask(state)
-        return commands.tell(state, Measured(list(state.pending)[-1 if last else 0], reward, sem, ""))
+        return commands.tell(state, Told(list(state.pending)[-1 if last else 0], reward, sem, ""))
 
     return told
 
@@ -156,7 +156,7 @@ def difference(reward: float, told: bool = False) -> Callable[[State], State]:
         with suppress(zn.InvalidInput):
             (name, *_) = space.names
             slopes = list(checks.slopes(state, state.region(state.asked[number].row), {name: (0.7, 0.4)}))
-        return commands.tell(state, Measured(number, reward, 0.2, "", minus=other), slopes)
+        return commands.tell(state, Told(number, reward, 0.2, "", minus=other), slopes)
 
     return differed
 
@@ -217,7 +217,7 @@ def steps(kind: str, policy: str) -> dict[str, Callable[[State], State]]:
     return STEPS if EVERYTHING else dict(list(STEPS.items())[len(kind) % 2 :: 3 if slow else 2])
 
 
-def replayed(problem: Problem, events: Iterable[Event], read: bool) -> State:
+def replayed(problem: Problem, events: Iterable[Transaction], read: bool) -> State:
     """Return the state that events make, its belief read after every one of them or not before the end."""
     first, *others = events
     state = State.begin(problem, first)
@@ -233,7 +233,7 @@ def further(state: State, rounds: int) -> State:
     for _ in range(rounds):
         state = ask(state)
         number = list(state.pending)[-1]
-        state = commands.tell(state, Measured(number, value(state.asked[number].node), None, ""))
+        state = commands.tell(state, Told(number, value(state.asked[number].node), None, ""))
     return state
 
 
@@ -337,5 +337,5 @@ def test_what_was_refused_leaves_the_state_and_its_forks_as_they_were() -> None:
     with pytest.raises(zn.InvalidInput, match="contradicts"):
         commands.observe(state, [Observed(trials[0].region, 0.7, None, 0.0, feedback)])
     assert print_of(state) == before
-    after = commands.tell(state, Measured(trials[1].number, 0.3, None, ""))
+    after = commands.tell(state, Told(trials[1].number, 0.3, None, ""))
     assert print_of(replayed(Problem(state.problem.settings), after.events, read=True)) == print_of(after)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 import zonal as zn
 from fingerprint import fingerprint
 from numbered import in_frame
-from zonal.gp.kernel_families import Frame
+from zonal.gp.kernel_families import ModelSpace
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback, footprints_of
-from zonal.kernels.measures import Measure, Nodes
-from zonal.spaces import Interval, with_feedback
+from zonal.kernels.measures import Measure, PointMeasure
+from zonal.spaces import ContinuousAxis, with_feedback
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 class Slope(Feedback):
     """The difference between the ends of an interval: minus symmetric or antisymmetric."""
 
-    def along(self, axis: Interval) -> Measure:
-        return Nodes([-0.5, 0.5], [-1.0, 1.0])
+    def along(self, axis: ContinuousAxis) -> Measure:
+        return PointMeasure([-0.5, 0.5], [-1.0, 1.0])
 
 
 VIEWS: list[Feedback] = [zn.Mean(), zn.Center(), zn.Average(3), zn.Beam(0.2), zn.Beam(share=0.5), Slope()]
@@ -61,7 +61,7 @@ def test_pairs_seen_differently_covary_as_explicit_points_do(kernel: Kernel, own
     space = zn.Box([(0, 1)])
     seen = [(space.region(box), view) for box in BOXES[1:4] for view in VIEWS]
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
-    covariances = in_frame(Frame(space, own), kernel)
+    covariances = in_frame(ModelSpace(space, own), kernel)
     covariances.enter(footprints)
     every = np.arange(len(seen))
     dense = covariance(kernel, seen)
@@ -117,7 +117,7 @@ def test_such_observations_are_in_the_history_and_replayed() -> None:
 def test_learning_knows_what_each_measurement_saw() -> None:
     space, own = zn.Box([(0, 1)]), zn.Mean()
     seen = [(space.region(box), view) for box in BOXES[:3] for view in VIEWS[:4]]
-    frame = Frame(space, own)
+    frame = ModelSpace(space, own)
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
     found = frame.correlate(frame.layout.keys(footprints))(zn.RBF, np.array([0.3]))
     np.testing.assert_allclose(found, covariance(zn.RBF(1.0, 0.3), seen), rtol=0, atol=1e-9)

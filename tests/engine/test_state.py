@@ -22,17 +22,17 @@ from kinds import KINDS, allowed, kernels
 from lives import POLICIES, PRICES, close, digest, lived, mended, value
 from zonal.engine import commands
 from zonal.engine.events import (
-    Allowed,
     Asked,
-    Began,
+    Closed,
     Corrected,
-    Ended,
+    Created,
     Extended,
     Fitted,
-    Measured,
     Observed,
     Retracted,
     Split,
+    Told,
+    Unblocked,
 )
 from zonal.policies.base import Policy
 
@@ -109,9 +109,9 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         assert list(made.pending) == list(after.pending)
         assert (made.barred, made.failures) == (after.barred, after.failures)
         assert list(made.events) == list(after.events)
-    everything = {Allowed, Asked, Corrected, Ended, Extended, Fitted, Measured, Observed, Retracted, Split}
+    everything = {Unblocked, Asked, Corrected, Closed, Extended, Fitted, Told, Observed, Retracted, Split}
     assert kinds >= everything
-    assert isinstance(study.events[0][0], Began)
+    assert isinstance(study.events[0][0], Created)
 
 
 # Torn never.

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.gp.hyperparameters import Evidence, Explorer, Fit, weigh
-from zonal.gp.kernel_families import Frame
-from zonal.gp.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, Unknowns
-from zonal.gp.stats import Ledger
+from zonal.gp.hyperparameters import Evidence, Fit, GridSearch, weigh
+from zonal.gp.kernel_families import ModelSpace
+from zonal.gp.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, ModelSpec
+from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Kernel
 
 Floats = NDArray[np.float64]
@@ -56,12 +56,12 @@ class Prepared:
     """What a fit is made of: a frame that knows the regions, and the ledger of the rewards."""
 
     def __init__(self, told: Rewards) -> None:
-        self.frame = Frame(STRIP, FEEDBACK)
+        self.frame = ModelSpace(STRIP, FEEDBACK)
         distinct = list(dict.fromkeys(region.node for region in told.regions))
         cells = {region.node: region for region in told.regions}
         layout = self.frame.layout
         layout.keys(FEEDBACK.footprints([cells[node] for node in distinct]))
-        ledger = Ledger()
+        ledger = ObservationStats()
         for region, value, variance in zip(told.regions, told.values.tolist(), told.variances, strict=True):
             ledger = ledger.plus(distinct.index(region.node), value, variance)
         self.data = ledger.data()
@@ -72,7 +72,7 @@ class Prepared:
     def covariance(self, kernel: Kernel) -> Floats:
         return self.frame.covariance(kernel).of(self.frame.layout.pairs(self.keys, self.keys))
 
-    def fit(self, unknowns: Unknowns, previous: Fit | None = None, number: int = 8) -> Fit:
+    def fit(self, unknowns: ModelSpec, previous: Fit | None = None, number: int = 8) -> Fit:
         given = unknowns.given
         covariance = None if given is None else self.covariance(given)
         return weigh(self.data, self.frame, unknowns, self.correlate, covariance, previous, self.total, number)
@@ -128,11 +128,11 @@ def test_the_evidence_is_the_dense_likelihood_of_all_rewards_and_the_priors(
     known: str, mean: float | None
 ) -> None:
     told = rewards(24, seed=0, known="all" if known == "given" else known)
-    unknowns = Unknowns(None, known != "given", mean)
+    unknowns = ModelSpec(None, known != "given", mean)
     prepared = Prepared(told)
     evidence = Evidence(prepared.data, unknowns)
     families = prepared.frame.families(None)
-    explorer = Explorer(evidence, prepared.frame, families, prepared.correlate)
+    explorer = GridSearch(evidence, prepared.frame, families, prepared.correlate)
     cells = [(family, (step,)) for family in range(len(families)) for step in (-3, 0, 4)]
     explorer.visit(cells)
     both = []
@@ -160,7 +160,7 @@ def test_with_a_given_kernel_the_evidence_of_noises_is_the_dense_likelihood_too(
 ) -> None:
     told = rewards(24, seed=1, known=known)
     prepared = Prepared(told)
-    unknowns = Unknowns(zn.RBF(0.6, 0.8), True, mean)
+    unknowns = ModelSpec(zn.RBF(0.6, 0.8), True, mean)
     evidence = Evidence(prepared.data, unknowns)
     covariance = prepared.covariance(zn.RBF(0.6, 0.8))
     heights, _ = evidence(covariance[None])
@@ -176,7 +176,7 @@ def test_with_a_given_kernel_the_evidence_of_noises_is_the_dense_likelihood_too(
 def test_the_best_prior_mean_is_that_of_generalised_least_squares() -> None:
     told = rewards(20, seed=2)
     prepared = Prepared(told)
-    evidence = Evidence(prepared.data, Unknowns(zn.RBF(0.6, 0.8), True, None))
+    evidence = Evidence(prepared.data, ModelSpec(zn.RBF(0.6, 0.8), True, None))
     covariance = prepared.covariance(zn.RBF(0.6, 0.8))
     _, means = evidence(covariance[None])
     for s in (0, 20, 40):
@@ -190,15 +190,15 @@ def test_the_best_prior_mean_is_that_of_generalised_least_squares() -> None:
 @pytest.mark.parametrize(
     "unknowns",
     [
-        Unknowns(None, True, None),
-        Unknowns(zn.Matern, True, 4.0),
-        Unknowns(None, False, None),
-        Unknowns(zn.RBF(0.6, 0.8), True, None),
-        Unknowns(zn.RBF(0.6, 0.8), False, None),
+        ModelSpec(None, True, None),
+        ModelSpec(zn.Matern, True, 4.0),
+        ModelSpec(None, False, None),
+        ModelSpec(zn.RBF(0.6, 0.8), True, None),
+        ModelSpec(zn.RBF(0.6, 0.8), False, None),
     ],
     ids=["nothing given", "class and mean", "noise", "kernel", "kernel and noise"],
 )
-def test_the_weights_of_the_members_add_up_to_one(unknowns: Unknowns) -> None:
+def test_the_weights_of_the_members_add_up_to_one(unknowns: ModelSpec) -> None:
     for number in (3, 7, 30):
         prepared = Prepared(rewards(number, seed=3, known="none" if unknowns.noise else "all"))
         for most in (1, 4, 8):
@@ -217,8 +217,8 @@ def test_the_weights_of_the_members_add_up_to_one(unknowns: Unknowns) -> None:
 @pytest.mark.parametrize(("factor", "offset"), [(1e-6, 0.0), (1e5, 0.0), (3.0, -1e4)])
 def test_models_scale_and_shift_with_the_rewards(factor: float, offset: float) -> None:
     told = rewards(25, seed=4)
-    here = Prepared(told).fit(Unknowns(None, True, None))
-    there = Prepared(told.moved(factor, offset)).fit(Unknowns(None, True, None))
+    here = Prepared(told).fit(ModelSpec(None, True, None))
+    there = Prepared(told.moved(factor, offset)).fit(ModelSpec(None, True, None))
     assert len(here.members) == len(there.members)
     for one, other in [(here.model, there.model)] + [
         (a.model, b.model) for a, b in zip(here.members, there.members, strict=True)
@@ -255,7 +255,7 @@ def drawn(k: oracle.Kernel, number: int, noise: float, seed: int) -> Rewards:
 def test_lengthscale_and_noise_are_recovered() -> None:
     scales, noises, coverage = [], [], []
     for seed in range(8):
-        found = Prepared(drawn(oracle.rbf(1.0, 0.4), 70, 0.2, seed)).fit(Unknowns(zn.RBF, True, None))
+        found = Prepared(drawn(oracle.rbf(1.0, 0.4), 70, 0.2, seed)).fit(ModelSpec(zn.RBF, True, None))
         assert found.model.noise is not None
         scales.append(scale_of(found.model.kernel))
         noises.append(found.model.noise)
@@ -273,7 +273,7 @@ def test_how_rough_a_function_is_decides_between_kernels() -> None:
 
     rough, smooth = [], []
     for seed in range(5):
-        learned = Unknowns(None, True, None)
+        learned = ModelSpec(None, True, None)
         rough.append(roughness(Prepared(drawn(oracle.matern(0.5, 1.0, 0.5), 90, 0.05, seed)).fit(learned)))
         smooth.append(roughness(Prepared(drawn(oracle.rbf(1.0, 0.5), 90, 0.05, seed)).fit(learned)))
     assert np.mean(rough) > 0.7
@@ -282,7 +282,7 @@ def test_how_rough_a_function_is_decides_between_kernels() -> None:
 
 def test_a_fit_that_starts_from_the_last_one_ends_where_one_from_scratch_does() -> None:
     told = drawn(oracle.rbf(1.0, 0.4), 60, 0.2, seed=11)
-    learned = Unknowns(None, True, None)
+    learned = ModelSpec(None, True, None)
     previous = None
     for number in (10, 20, 30, 45, 60):
         previous = Prepared(told.first(number)).fit(learned, previous)
@@ -300,7 +300,7 @@ def test_the_members_stand_for_the_posterior(number: int) -> None:
     # The whole posterior of lengthscale, noise and variance, densely and on another grid.
     told = drawn(oracle.rbf(1.0, 0.6), number, 0.3, seed=5)
     prepared = Prepared(told)
-    evidence = Evidence(prepared.data, Unknowns(zn.RBF, True, None))
+    evidence = Evidence(prepared.data, ModelSpec(zn.RBF, True, None))
     logs, heights = [], []
     for log_scale in np.linspace(math.log(0.05), math.log(12.0), 20):
         correlation = gram(oracle.rbf(1.0, math.exp(log_scale)), told.regions)
@@ -314,7 +314,7 @@ def test_the_members_stand_for_the_posterior(number: int) -> None:
     weights = np.exp(np.array(heights) - max(heights))
     middle = float(np.average(logs, weights=weights))
     spread = math.sqrt(float(np.average((np.array(logs) - middle) ** 2, weights=weights)))
-    found = prepared.fit(Unknowns(zn.RBF, True, None))
+    found = prepared.fit(ModelSpec(zn.RBF, True, None))
     own = np.average(
         [math.log(scale_of(m.model.kernel)) for m in found.members], weights=[m.weight for m in found.members]
     )

@@ -15,8 +15,8 @@ import oracle
 import zonal as zn
 from effort import examples
 from followed import Followed
-from zonal.gp.hyperparameters import Weighted
-from zonal.gp.kernel_families import Frame
+from zonal.gp.hyperparameters import WeightedModel
+from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.model_average import Mixture
 from zonal.kernels.base import Kernel
@@ -55,8 +55,8 @@ Reward = tuple[int, float, float | None]  # cell, value, known noise variance
 
 
 def followed(models: list[Own] = MODELS) -> Followed:
-    frame = Frame(BOX, FEEDBACK)
-    weighted = [Weighted(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
+    frame = ModelSpace(BOX, FEEDBACK)
+    weighted = [WeightedModel(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
     return Followed(frame, weighted, ZERO)
 
 

@@ -18,9 +18,9 @@ from effort import examples
 from followed import alone
 from numbered import numbered
 from zonal.gp import model_average
-from zonal.gp.kernel_families import Frame
+from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model_average import Member
-from zonal.gp.stats import Ledger
+from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import ProductRegion
@@ -41,7 +41,7 @@ class Recorded:
 
     def __init__(self, kernel: Kernel, feedback: Feedback, space: zn.Box = LINE) -> None:
         self.kernel, self.feedback, self.space = kernel, feedback, space
-        self.followed = alone(Frame(space, feedback), kernel)
+        self.followed = alone(ModelSpace(space, feedback), kernel)
         self.regions: list[ProductRegion] = []
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 
@@ -62,7 +62,7 @@ class Recorded:
 
     def as_if_exact(self) -> None:
         """Take in all rewards again, at once, as if none had had any noise."""
-        ledger = Ledger()
+        ledger = ObservationStats()
         for slot, reward, _ in self.history:
             ledger = ledger.plus(slot, reward, 0.0)
         self.followed.ledger = ledger

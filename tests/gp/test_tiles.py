@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 import zonal as zn
 from followed import Followed, alone
-from zonal.gp.kernel_families import Frame
+from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model_average import Member
 from zonal.gp.tiles import Tiles
 
@@ -107,7 +107,7 @@ SPACE, FEEDBACK = zn.Box([(0, 1)]), zn.Center()
 def followed(rounds: int) -> Followed:
     """Return a belief that measured cells of a tree and split them, a round after the other."""
     rng = np.random.default_rng(0)
-    own = alone(Frame(SPACE, FEEDBACK), zn.RBF(1.0, 0.1))
+    own = alone(ModelSpace(SPACE, FEEDBACK), zn.RBF(1.0, 0.1))
     regions = [SPACE.cell((0, 0))]
     own.track(FEEDBACK.footprints(regions))
     for t in range(rounds):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from zonal.io.result_table import Chance, Listing, give_or_take, number, percent
+from zonal.io.result_table import Listing, Probability, give_or_take, number, percent
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_no_chance_reads_as_certainty(chance: float, shown: str) -> None:
 
 
 def test_chances_are_printed_in_per_cent_and_are_numbers_in_a_data_frame() -> None:
-    table = Listing("Bets", {"horse": ["A", "B"], "wins": [Chance(1.0), Chance(0.25)]})
+    table = Listing("Bets", {"horse": ["A", "B"], "wins": [Probability(1.0), Probability(0.25)]})
     assert str(table).splitlines() == ["Bets", "horse    wins", "A      > 99 %", "B        25 %"]
     assert "&gt; 99 %" in table._repr_html_()
     assert table.to_pandas()["wins"].dtype == float

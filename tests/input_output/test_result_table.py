@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import zonal as zn
-from zonal.io.result_table import MOST_ROWS, WIDEST, Chance, Listing, Span, card
+from zonal.io.result_table import MOST_ROWS, WIDEST, Listing, Probability, Span, card
 from zonal.io.tables import read_table
 
 TABLE = Listing(
@@ -162,7 +162,7 @@ def test_a_number_is_shown_with_two_digits_of_its_doubt() -> None:
 
 
 def test_no_probability_reads_as_certainty() -> None:
-    chances = [Chance(p) for p in (0.0, 0.004, 0.5, 0.989, 0.9951, 1.0, float("nan"))]
+    chances = [Probability(p) for p in (0.0, 0.004, 0.5, 0.989, 0.9951, 1.0, float("nan"))]
     table = Listing("", {"p": chances, "n": range(7)})
     assert [line[:-1].strip() for line in table.text(80).splitlines()[1:]] == [
         "< 1 %", "< 1 %", "50 %", "99 %", "> 99 %", "> 99 %", "",

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import zonal as zn
 from effort import examples
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Interval
+from zonal.spaces import ContinuousAxis
 
-UNIT = Interval("x", 0.0, 1.0)
+UNIT = ContinuousAxis("x", 0.0, 1.0)
 
 
 def test_a_centre_sees_the_middle_only() -> None:

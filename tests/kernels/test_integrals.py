@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.gp.kernel_families import Frame
-from zonal.kernels.covariance import Distances
+from zonal.gp.kernel_families import ModelSpace
+from zonal.kernels.covariance import AxisCovariance
 from zonal.kernels.integrals import quick
 from zonal.kernels.periodic import Wrapped
 from zonal.kernels.stationary import MaternProfile, Profile, RBFProfile
@@ -43,15 +43,15 @@ def test_pairs_at_equal_distances_off_the_grid_are_averaged_once(
     feedback: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[int] = []
-    usual = Distances._fill
+    usual = AxisCovariance._fill
 
     def counted(self: Any, measure: Any, profile: Any, cases: Any, geometry: Any) -> None:
         computed.append(len(set(cases.tolist())))
         usual(self, measure, profile, cases, geometry)
 
-    monkeypatch.setattr(Distances, "_fill", counted)
+    monkeypatch.setattr(AxisCovariance, "_fill", counted)
     space = zn.Box([(0, 1)], smallest=1 / 64)
-    frame = Frame(space, feedback)
+    frame = ModelSpace(space, feedback)
     cells = [space.region([(k / 64, (k + 1) / 64)]) for k in range(60)]
     moved = [space.region([(k / 64 + 0.0371, (k + 1) / 64 + 0.0371)]) for k in range(60)]
     keys = frame.layout.keys(feedback.footprints([*cells, *moved]))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.kernels.base import Kernel, ProductKernel, Straight
+from zonal.kernels.base import Kernel, PlainAxis, ProductKernel
 from zonal.kernels.stationary import Closed, Profile
 
 Array = NDArray[np.float64]
@@ -137,12 +137,12 @@ def test_slopes_are_the_stds_of_difference_quotients(kernel: Kernel) -> None:
     h = 1e-5
     k = kernel(np.array([[0.0], [h]]), np.array([[0.0], [h]]))
     quotient = math.sqrt((k[0, 0] - 2 * k[0, 1] + k[1, 1]) / h**2)
-    assert kernel.slopes([Straight()]) == pytest.approx(quotient, rel=1e-3)
+    assert kernel.slopes([PlainAxis()]) == pytest.approx(quotient, rel=1e-3)
 
 
 def test_each_axis_has_a_slope_of_its_own() -> None:
     kernel = zn.RBF(0.3, (0.2, 30.0)) + zn.Matern(0.1, (1.0, 2.0), nu=1.5)
-    slopes = kernel.slopes([Straight()] * 2)
+    slopes = kernel.slopes([PlainAxis()] * 2)
     assert slopes is not None
     for axis, slope in enumerate(slopes.tolist()):
         ends = np.zeros((2, 2))
@@ -152,8 +152,8 @@ def test_each_axis_has_a_slope_of_its_own() -> None:
 
 
 def test_functions_without_a_derivative_have_no_slope() -> None:
-    assert zn.Matern(1.0, 1.0, nu=0.5).slopes([Straight()] * 2) is None
-    assert (zn.RBF(1.0, 1.0) + zn.Matern(0.1, 1.0, nu=0.5)).slopes([Straight()]) is None
+    assert zn.Matern(1.0, 1.0, nu=0.5).slopes([PlainAxis()] * 2) is None
+    assert (zn.RBF(1.0, 1.0) + zn.Matern(0.1, 1.0, nu=0.5)).slopes([PlainAxis()]) is None
 
 
 def test_a_sum_of_kernels_is_the_sum_of_their_matrices() -> None:

@@ -14,9 +14,9 @@ import oracle
 import zonal as zn
 from numbered import Numbered, numbered
 from zonal.kernels.base import Kernel
-from zonal.kernels.covariance import ProductCovariance, Tables
+from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, Footprints, footprints_of
-from zonal.kernels.layout import KIND, MOST_CASES, MOST_KINDS, MOST_WIDTHS, Intervals, ProductLayout
+from zonal.kernels.layout import KIND, MOST_CASES, MOST_KINDS, MOST_WIDTHS, IntervalIndex, ProductLayout
 from zonal.spaces import with_feedback
 
 Floats = NDArray[np.float64]
@@ -42,19 +42,19 @@ def extents(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Float
     return made.extents[:, :, 0]
 
 
-def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> tuple[Intervals, Floats]:
+def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> tuple[IntervalIndex, Floats]:
     """Return an axis, and the keys of cells that were entered in batches, as a tree grows."""
-    seen, intervals = extents(bounds, arity, nodes), Intervals(bounds[1] - bounds[0], [0])
+    seen, intervals = extents(bounds, arity, nodes), IntervalIndex(bounds[1] - bounds[0], [0])
     parts = [add(intervals, *seen[:, k : k + 7]) for k in range(0, len(nodes), 7)]
     return intervals, np.concatenate(parts, axis=1)
 
 
-def add(intervals: Intervals, centers: Floats | list[float], widths: Floats | list[float]) -> Floats:
+def add(intervals: IntervalIndex, centers: Floats | list[float], widths: Floats | list[float]) -> Floats:
     """Enter intervals, all seen by the same feedback."""
     return intervals.keys(np.array(centers), np.array(widths), [0] * len(centers), enter=True)
 
 
-def geometry_of(intervals: Intervals, keys: Floats) -> tuple[Ints, Floats]:
+def geometry_of(intervals: IntervalIndex, keys: Floats) -> tuple[Ints, Floats]:
     """Return the cases of all pairs, and their geometry: that of the case, or their own where they share none."""
     alike = intervals.pairs(keys, keys)
     case = alike[0]
@@ -145,7 +145,7 @@ def test_intervals_off_the_grid_are_averaged_like_any_other(
 
 
 def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
-    intervals = Intervals(1.0, [0])
+    intervals = IntervalIndex(1.0, [0])
     known = add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
     before = intervals.cases
     seen = np.array([0.5, 0.3001, 0.5]), np.array([0.5, 0.01, 0.0])
@@ -161,7 +161,7 @@ def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
 
 
 def test_an_interval_met_twice_is_the_same() -> None:
-    intervals = Intervals(1.0, [0])
+    intervals = IntervalIndex(1.0, [0])
     first = add(intervals, [0.5, 0.25], [1.0, 0.5])
     before = intervals.cases
     again = add(intervals, [0.25, 0.75, 0.25, 0.75], [0.5, 0.5, 0.5, 0.5])
@@ -184,7 +184,7 @@ def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.Feedb
     space = zn.Box([(0.0, 1.0), (-2.0, 2.0)])
     kernels = [zn.RBF(1.0, [0.2, 0.5]), zn.Matern(0.5, [0.1, 0.5], nu=1.5), zn.RBF(2.0, [0.2, 0.7])]
     layout = ProductLayout(space.axes, feedback)
-    shared = Tables(layout)
+    shared = CovarianceCache(layout)
     together = [Numbered(layout, ProductCovariance(kernel, shared)) for kernel in kernels]
     apart = [numbered(kernel, feedback, space.axes) for kernel in kernels]
     regions = [space.cell(node) for node in cells(150, 2, seed=3)]
@@ -222,7 +222,7 @@ def test_widths_that_fit_no_grid_are_kinds_of_their_own_as_long_as_there_is_room
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zonal.kernels.layout.MOST_KINDS", most)
-    intervals = Intervals(1.0, [0])
+    intervals = IntervalIndex(1.0, [0])
     widths = np.array([1 / (k + 1) for k in range(133)])
     keys = add(intervals, widths / 2, widths)
     kinds = keys[KIND][keys[KIND] > 0].tolist()

@@ -20,14 +20,14 @@ from effort import examples
 from numbered import numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.measures import Measure, Nodes, Normal, Uniform
+from zonal.kernels.measures import GaussianMeasure, Measure, PointMeasure, Uniform
 from zonal.simulation.ground_truth import from_table
-from zonal.spaces import Interval
+from zonal.spaces import ContinuousAxis
 
 Floats = NDArray[np.float64]
 
 FWHM = 2 * math.sqrt(2 * math.log(2))  # of a normal density, in standard deviations
-UNIT = Interval("x", 0.0, 1.0)
+UNIT = ContinuousAxis("x", 0.0, 1.0)
 HERMITE, WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 KERNELS = [zn.RBF(0.7, 0.3), zn.Matern(0.7, 0.3, nu=0.5), zn.Matern(0.7, 0.3, nu=1.5), zn.Matern(0.7, 0.3)]
@@ -169,7 +169,9 @@ def test_a_beam_reaches_three_standard_deviations_beyond_the_centre() -> None:
     study.ask()
 
 
-@pytest.mark.parametrize("measure", [Nodes([-0.4, 0.0, 0.4], [0.25, 0.5, 0.25]), Uniform(), Normal(0.05, 0.2)])
+@pytest.mark.parametrize(
+    "measure", [PointMeasure([-0.4, 0.0, 0.4], [0.25, 0.5, 0.25]), Uniform(), GaussianMeasure(0.05, 0.2)]
+)
 def test_the_pixels_that_are_seen_share_all_of_the_weight(measure: Measure) -> None:
     for center, width in [(0.5, 1.0), (0.31, 0.2), (0.001, 0.002), (0.999, 0.0)]:
         shares = measure.shares(center, width, 1 / 64, 64)
@@ -210,9 +212,9 @@ def test_a_beam_needs_one_width_and_axes() -> None:
 class Tapered(Feedback):
     """A measurement that counts the middle of a region twice as much as its edges."""
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return what is seen of an interval: three points with weights."""
-        return Nodes([-0.5, 0.0, 0.5], [0.25, 0.5, 0.25])
+        return PointMeasure([-0.5, 0.0, 0.5], [0.25, 0.5, 0.25])
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -230,9 +232,9 @@ def test_a_feedback_of_ones_own_runs_a_whole_study(name: str) -> None:
 class Difference(Feedback):
     """How much more f is in the right half of an interval than in the left one."""
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return a signed measure."""
-        return Nodes([-0.25, 0.25], [-1.0, 1.0], fixed=[-0.01, 0.01])
+        return PointMeasure([-0.25, 0.25], [-1.0, 1.0], fixed=[-0.01, 0.01])
 
 
 def test_differences_are_measures_too() -> None:
@@ -246,9 +248,9 @@ def test_differences_are_measures_too() -> None:
 
 def test_what_is_seen_must_be_symmetric() -> None:
     with pytest.raises(zn.InvalidInput, match="symmetric or antisymmetric"):
-        Nodes([-0.5, 0.0], [0.5, 0.5])
+        PointMeasure([-0.5, 0.0], [0.5, 0.5])
     with pytest.raises(zn.InvalidInput, match="every point needs a weight"):
-        Nodes([-0.5, 0.5], [1.0])
+        PointMeasure([-0.5, 0.5], [1.0])
 
 
 SKY = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})

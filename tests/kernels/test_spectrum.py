@@ -10,7 +10,7 @@ import oracle_regions
 import zonal as zn
 from numbered import Numbered, numbered
 from zonal.gp.kernel_families import families_of, frame_of
-from zonal.kernels.base import Kernel, Straight, Sum
+from zonal.kernels.base import Kernel, PlainAxis, Sum
 from zonal.kernels.spectrum import lengths_of_pieces
 from zonal.simulation import from_table
 
@@ -60,7 +60,7 @@ def test_what_is_returned_may_be_written_into() -> None:
 
 def test_a_change_of_one_symbol_changes_f_by_what_the_kernel_says_on_average() -> None:
     K = ALIKE(EVERY, EVERY)
-    slopes = (zn.Motif(2.0, RHO) + zn.Categorical(0.5, 0.2)).slopes([Straight(symbolic=True)] * 4)
+    slopes = (zn.Motif(2.0, RHO) + zn.Categorical(0.5, 0.2)).slopes([PlainAxis(symbolic=True)] * 4)
     assert slopes is not None
     for position, slope in enumerate(slopes):
         other = EVERY.copy()

@@ -16,7 +16,7 @@ import zonal as zn
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies import beta, deltas
-from zonal.policies.base import Rules, Setting, Shape
+from zonal.policies.base import BoundPolicy, PolicyContext, Shape
 
 
 @pytest.mark.parametrize("arity", [2, 3, 4, 5, 10, 1000])
@@ -75,12 +75,12 @@ class Spy(zn.Policy):
     """A policy that keeps what it is told about the problem."""
 
     h_max: int
-    seen: list[Setting] = field(default_factory=list)
+    seen: list[PolicyContext] = field(default_factory=list)
 
     def depth(self, shape: Shape, budget: int) -> int:
         return self.h_max
 
-    def bind(self, setting: Setting) -> Rules:
+    def bind(self, setting: PolicyContext) -> BoundPolicy:
         self.seen.append(setting)
         return zn.GPOO(delta=zn.GeometricDelta(1), h_max=self.h_max).bind(setting)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.policies import Draw, Rows, Rules, Setting, Views, best
+from zonal.policies import BoundPolicy, PolicyContext, RngFactory, Rows, Views, best
 from zonal.policies.baselines import Leaves
 from zonal.storage.verify import first_difference
 from zonal.tree import Tree
@@ -23,7 +23,7 @@ class Greedy(Leaves):
 
     initial_design: bool = False
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return the row with the highest upper bound."""
         return best(tree, rows, tree.mean[rows] + 0.5 * tree.std[rows], setting.tie)
 
@@ -82,7 +82,7 @@ def test_a_forbidden_cell_of_the_initial_design_is_left_out_and_another_has_an_a
 
 
 def test_what_a_policy_gets_is_explained_where_people_look() -> None:
-    for part in (Views, Draw, Setting, Rules, zn.Policy):
+    for part in (Views, RngFactory, PolicyContext, BoundPolicy, zn.Policy):
         assert part.__doc__
         assert len(part.__doc__) > 60
     assert "initial_design" in str(zn.Policy.__doc__)

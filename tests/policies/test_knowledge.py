@@ -13,7 +13,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from zonal.policies.base import Draw, Setting, Views
+from zonal.policies.base import PolicyContext, RngFactory, Views
 from zonal.policies.knowledge_gradient import KnowledgeRules
 from zonal.tree import Tree
 
@@ -318,7 +318,7 @@ def test_rewards_without_noise_outweigh_all_others() -> None:
 class BadRules(KnowledgeRules):
     row: int = 0
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> int:
         return self.row
 
 
@@ -326,7 +326,7 @@ class BadRules(KnowledgeRules):
 class Bad(zn.KnowledgeGradient):
     row: int = 0
 
-    def bind(self, setting: Setting) -> BadRules:
+    def bind(self, setting: PolicyContext) -> BadRules:
         return BadRules(self, setting, self.row)
 
 

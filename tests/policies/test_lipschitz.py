@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import zonal as zn
 from zonal._types import Smoothness
 from zonal.errors import InvalidInput
-from zonal.kernels.base import Kernel, Straight
+from zonal.kernels.base import Kernel, PlainAxis
 from zonal.policies import lipschitz
 from zonal.policies.lipschitz import certified_constants
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 def smooth(kernel: Kernel, *sides: float) -> Smoothness:
     d = len(sides)
-    axes = [Straight()] * d
+    axes = [PlainAxis()] * d
     slopes = kernel.slopes(axes)
     assert slopes is not None
     return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), np.array(sides))
@@ -83,7 +83,7 @@ def test_on_two_axes_slopes_exceed_l_as_often_as_promised_at_most(scales: tuple[
 
 
 def test_the_maxima_of_one_axis_are_hardly_more_than_its_crossings() -> None:
-    bend = zn.RBF(1, 1).bends([Straight()])
+    bend = zn.RBF(1, 1).bends([PlainAxis()])
     assert bend is not None
     for turns in (0.5, 5.0, 50.0):
         for z in (1.0, 2.0, 3.0, 4.0):
@@ -109,14 +109,14 @@ def test_without_third_derivatives_the_constant_is_larger_but_there() -> None:
     assert sharp is not None
     assert (sharp < rough).all()
     assert (rough < 2 * sharp).all()
-    assert zn.Matern(1, 0.3, nu=2.5).bends([Straight()] * 2) is None
+    assert zn.Matern(1, 0.3, nu=2.5).bends([PlainAxis()] * 2) is None
     assert (constants(zn.Matern(1, 0.3, nu=2.5), 1.0, 1.0) > 0).all()
-    assert (zn.RBF(1, 0.3) + zn.RBF(1, 0.5)).bends([Straight()] * 2) is None
+    assert (zn.RBF(1, 0.3) + zn.RBF(1, 0.5)).bends([PlainAxis()] * 2) is None
 
 
 @pytest.mark.parametrize("kernel", [zn.RBF(0.7, [0.3, 2.0]), zn.Matern(0.7, [0.3, 2.0], nu=2.5)], ids=str)
 def test_curvatures_are_the_derivatives_of_the_kernel(kernel: Kernel) -> None:
-    curvatures = kernel.curvatures([Straight()] * 2)
+    curvatures = kernel.curvatures([PlainAxis()] * 2)
     assert curvatures is not None
     e = 1e-3
     stencil = {(0, 0): ([2, 0], [0, 0], [-2, 0]), (0, 1): None, (1, 1): ([0, 2], [0, 0], [0, -2])}

@@ -11,7 +11,7 @@ import pytest
 import zonal as zn
 from nodes import children, shown, told
 from zonal.kernels.base import Kernel
-from zonal.policies.base import Setting, View, best
+from zonal.policies.base import ModelView, PolicyContext, best
 from zonal.policies.deltas import Variation
 from zonal.policies.gpoo import OptimisticRules
 from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
@@ -19,7 +19,7 @@ from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
 TIE = 1e-9
 DELTA = np.array([8.0, 4.0, 2.0, 1.0, 0.5])  # h_max = 3
 FLAT = Variation(lambda: np.ones((6, 1)), lambda: None, lambda: (np.ones(6), np.zeros(6)))
-SETTING = Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, FLAT, TIE, False, 0, 6000)
+SETTING = PolicyContext((1, 3, 9, 27, 81, 243), 3, 10, 4, FLAT, TIE, False, 0, 6000)
 
 
 def table(
@@ -34,7 +34,7 @@ def table(
     return shown(tree, mean=mean, std=std)
 
 
-def views() -> list[View]:
+def views() -> list[ModelView]:
     raise AssertionError("GPOO needs no more than the columns")
 
 
@@ -88,10 +88,10 @@ def test_values_closer_than_a_tie_are_equal(ahead: float, chosen: int) -> None:
 
 
 def test_the_tie_is_a_share_of_the_prior_standard_deviation_of_a_point() -> None:
-    seen: list[Setting] = []
+    seen: list[PolicyContext] = []
 
     class Spy(zn.GPOO):
-        def bind(self, setting: Setting) -> OptimisticRules:
+        def bind(self, setting: PolicyContext) -> OptimisticRules:
             seen.append(setting)
             return rules()
 

@@ -16,7 +16,7 @@ import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
 from zonal.simulation import Landscape, datasets, from_table
-from zonal.spaces import Category, Interval
+from zonal.spaces import CategoricalAxis, ContinuousAxis
 
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_au_sa2.csv"
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -126,7 +126,7 @@ def values_for(kind: Kind, seed: int) -> Any:
 
 def shares(axis: Any, edges: Any, named: Any, pixels: int) -> list[float]:
     """Return how much of each pixel or symbol lies in a region's part of an axis."""
-    if isinstance(axis, Interval):
+    if isinstance(axis, ContinuousAxis):
         step = (axis.high - axis.low) / pixels
         low, high = ((edge - axis.low) / step for edge in edges)
         # An arc may go on beyond the end of a ring.
@@ -161,7 +161,7 @@ def test_the_average_of_any_region_is_that_of_its_values(kind: Kind) -> None:
 @every_kind
 def test_weights_count(kind: Kind) -> None:
     if isinstance(kind.space, (zn.Sequences, zn.Product)) and any(
-        len(set(axis.shares)) > 1 for axis in kind.space.axes if isinstance(axis, Category)
+        len(set(axis.shares)) > 1 for axis in kind.space.axes if isinstance(axis, CategoricalAxis)
     ):
         return
     values = values_for(kind, seed=1)

@@ -17,7 +17,7 @@ from zonal.simulation.ground_truth_tables import landscape_of, on_axes
 from zonal.simulation.rehearsal import (
     Campaigns,
     Rehearsal,
-    Zonal,
+    StudyPlayer,
     at_random,
     cut,
     everybody,
@@ -225,7 +225,7 @@ def test_zonal_finds_the_better_end_of_a_slope(policy: str, direction: Any) -> N
 
 def test_the_settings_of_a_player_reach_its_study() -> None:
     truth = landscape("points")
-    player = Zonal((("value_name", "age"), ("value_unit", "years"), ("noise", 0.25)))
+    player = StudyPlayer((("value_name", "age"), ("value_unit", "years"), ("noise", 0.25)))
     study = player.study(truth, Counted(truth, 0.25), 5, np.random.default_rng(0))
     assert (study.value_name, study.value_unit, study.told) == ("age", "years", 5)
     assert study.direction == truth.direction
@@ -290,7 +290,7 @@ def test_ucb_plays_only_where_it_can_hold_all_smallest_regions(few: Any, many: A
 def test_the_first_player_does_what_maximize_would_really_do(name: str, direction: Any) -> None:
     truth = landscape(name, direction)
     player = everybody(truth.space)["Zonal"]
-    assert player == Zonal()  # nothing is given, the policy least of all
+    assert player == StudyPlayer()  # nothing is given, the policy least of all
     instruments = [Counted(truth, 0.3) for _ in range(2)]
     found = player(truth, instruments[0], 8, np.random.default_rng(5))
     result = zn.maximize(instruments[1], truth.space, 8, rng=np.random.default_rng(5), direction=direction)
@@ -585,7 +585,7 @@ def test_given_hands_the_noise_to_the_searches() -> None:
     for given in (False, True):
         settings = {"noise": 0.25} if given else {}
         player = everybody(truth.space, **settings)["Zonal"]
-        assert isinstance(player, Zonal)
+        assert isinstance(player, StudyPlayer)
         seen.append(player.study(truth, Counted(truth, 0.25), 4, np.random.default_rng(0)).settings.noise)
     assert seen == [None, 0.25]
 

@@ -12,7 +12,7 @@ import zonal as zn
 from effort import tries
 from zonal.simulation import Landscape, from_table
 from zonal.simulation.rehearsal import one_level
-from zonal.spaces import Interval
+from zonal.spaces import ContinuousAxis
 
 SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)
 
@@ -305,6 +305,6 @@ def test_ragged_features_by_name_are_named_by_leaf() -> None:
 
 
 def test_an_axis_at_its_smallest_does_not_keep_the_search_from_beginning() -> None:
-    space = zn.Product({"a": Interval("a", 0.0, 1.0, smallest=0.5), "b": (0, 1)})
+    space = zn.Product({"a": ContinuousAxis("a", 0.0, 1.0, smallest=0.5), "b": (0, 1)})
     assert space.cut() == 6  # two parts of a, 32 of b
     assert zn.Study(space, budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1).ask().region.name == "a 0..0.5, b 0..1"

@@ -14,7 +14,7 @@ import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
 from numbered import numbered
-from zonal.spaces import Integers
+from zonal.spaces import IntegerAxis
 
 LAYERS = zn.Box({"layers": (1, 12)}, scale="integer", units=["pcs"])
 
@@ -149,7 +149,7 @@ def test_the_best_number_is_found_kept_and_drawn(tmp_path: Path) -> None:
     study.save(tmp_path / "n.db")
     again = zn.Study.open(tmp_path / "n.db")
     assert again.settings == study.settings
-    assert isinstance(again.space.axes[0], Integers)
+    assert isinstance(again.space.axes[0], IntegerAxis)
     assert again.events == study.events
     for kind in (None, "regions", "model", "history"):
         study.plot(kind)

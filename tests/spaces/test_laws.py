@@ -15,7 +15,7 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
-from zonal.spaces import MemberRegion, MemberSpace
+from zonal.spaces import FiniteSpace, SubsetRegion
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 drawn = examples(80)
@@ -23,7 +23,7 @@ drawn = examples(80)
 
 def parts(region: Any) -> dict[str, list[Any]]:
     """Return what a region consists of on each axis: symbols, or edges; of a set its members."""
-    if isinstance(region, MemberRegion):
+    if isinstance(region, SubsetRegion):
         return {"members": region.members.tolist()}
     named = zip(region.space.names, region.symbols, region.edges, strict=True)
     return {name: list(edges) if symbols is None else list(symbols) for name, symbols, edges in named}
@@ -58,7 +58,7 @@ def test_a_region_holds_what_lies_within_it_and_nothing_else(kind: Kind) -> None
     for cell in kinds.cells(space, most=60, deepest=4):
         assert root.holds(cell)
         assert cell.holds(cell)
-        again = space.region(cell.as_dict() if not isinstance(cell, MemberRegion) else cell.members)
+        again = space.region(cell.as_dict() if not isinstance(cell, SubsetRegion) else cell.members)
         assert again.holds(cell)
         assert cell.holds(again)
         if not space.may_split(cell):
@@ -349,7 +349,7 @@ def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=100, deepest=4)):
         reach = space.reach(depth, zn.Center())
-        if isinstance(space, MemberSpace):
+        if isinstance(space, FiniteSpace):
             assert kind.X is not None
             widest = np.max([np.ptp(kind.X[cell.members], axis=0) for cell in level], axis=0)
             np.testing.assert_allclose(reach, widest > 0 if kind.symbolic else widest, rtol=1e-12)

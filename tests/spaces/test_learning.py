@@ -14,8 +14,8 @@ from kinds import KINDS, Kind
 from numbered import in_frame
 from zonal.gp.hyperparameters import weigh
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
-from zonal.gp.model import Unknowns
-from zonal.gp.stats import Ledger
+from zonal.gp.model import ModelSpec
+from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Mixed, Sum
 from zonal.kernels.callable import Custom
 from zonal.kernels.feedback import Feedback
@@ -67,11 +67,11 @@ def test_correlations_are_recovered_from_pools() -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         measure = from_table(space, factor @ rng.standard_normal(81)).simulate(0.1, rng)
-        ledger = Ledger()
+        ledger = ObservationStats()
         for slot, pool in enumerate(pools):
             ledger = ledger.plus(slot, measure(pool), None)
         frame = frame_of(space, zn.Mean())
-        data, unknowns = ledger.data(), Unknowns(zn.Categorical, True, None)
+        data, unknowns = ledger.data(), ModelSpec(zn.Categorical, True, None)
         correlate, fit = frame.correlate(frame.layout.keys(zn.Mean().footprints(pools))), None
         assert data.slots.tolist() == list(range(len(pools)))
         for _ in range(6):  # each starts where the last one ended, as in a study

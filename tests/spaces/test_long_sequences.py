@@ -9,7 +9,7 @@ import pytest
 import zonal as zn
 from numbered import in_frame
 from zonal.gp.kernel_families import frame_of
-from zonal.kernels.base import Straight
+from zonal.kernels.base import PlainAxis
 
 pytestmark = pytest.mark.filterwarnings("ignore:there are 4:UserWarning")  # that this is seldom any use
 
@@ -96,7 +96,7 @@ def test_a_study_that_learns_everything_works_too() -> None:
     result = study.optimize(lambda region: float(region.name.startswith("A")) + 0.01 * float(rng.normal()))
     assert result.success
     assert result.region.name.startswith("A")
-    slopes = study.model.kernel.slopes([Straight(symbolic=True)] * LENGTH)
+    slopes = study.model.kernel.slopes([PlainAxis(symbolic=True)] * LENGTH)
     assert slopes is not None
     assert len(slopes) == LENGTH
     assert study.predict("ACGTN" * 6).std > 0

@@ -26,7 +26,7 @@ from zonal.kernels.feedback import Feedback, footprints_of
 from zonal.kernels.measures import STD
 from zonal.kernels.periodic import Wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces import Interval, Ring, with_feedback
+from zonal.spaces import ContinuousAxis, PeriodicAxis, with_feedback
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -393,10 +393,10 @@ def test_rings_that_cannot_be_are_refused(settings: dict[str, Any], problem: str
 
 
 def test_a_ring_is_made_in_one_way_and_says_so() -> None:
-    assert isinstance(SKY.axes[0], Ring)
+    assert isinstance(SKY.axes[0], PeriodicAxis)
     assert eval(repr(CLOCK), {"Box": zn.Box}) == CLOCK
     assert zn.Box({"x": (0, 1)}, scale="periodic") == zn.Box([(0, 1)], periodic="x")
-    own = zn.Product({"x": Ring("x", 0.0, 1.0), "dye": ["red", "green"]})
+    own = zn.Product({"x": PeriodicAxis("x", 0.0, 1.0), "dye": ["red", "green"]})
     assert own == zn.Product({"x": (0, 1), "dye": ["red", "green"]}, periodic=["x"])
 
 
@@ -518,5 +518,5 @@ def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
 def test_an_interval_is_no_ring() -> None:
     with pytest.raises(zn.InvalidInput, match="must lie within axis l"):
         zn.Box({"l": (-180, 180)}).region({"l": (170, 190)})
-    assert not isinstance(zn.Box({"l": (-180, 180)}).axes[0], Ring)
-    assert issubclass(Ring, Interval)
+    assert not isinstance(zn.Box({"l": (-180, 180)}).axes[0], PeriodicAxis)
+    assert issubclass(PeriodicAxis, ContinuousAxis)

@@ -7,7 +7,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, cells, off_tree
-from zonal.spaces import Ring
+from zonal.spaces import PeriodicAxis
 
 EVERY_KIND = pytest.mark.parametrize("name", KINDS)
 
@@ -54,7 +54,7 @@ def test_two_regions_overlap_if_something_lies_in_both(name: str) -> None:
                     else:
                         (left, right), (start, stop) = a.drawn[j], b.drawn[j]
                         side = axis.high - axis.low
-                        turns = (-side, 0, side) if isinstance(axis, Ring) else (0,)
+                        turns = (-side, 0, side) if isinstance(axis, PeriodicAxis) else (0,)
                         common = [min(right, stop + turn) - max(left, start + turn) for turn in turns]
                         shared &= max(common) > 1e-9 * side
             assert a.overlaps(b) == shared == b.overlaps(a), (a, b)

@@ -16,33 +16,33 @@ from effort import examples, tries
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
 from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.engine.events import (
-    Allowed,
     Asked,
-    Began,
+    Claimed,
+    Closed,
     Corrected,
-    Doubted,
+    Created,
     Edited,
-    Ended,
-    Event,
     Expanded,
     Extended,
     Fitted,
     Forbidden,
-    Measured,
+    ModelWarned,
     Noted,
     Observed,
     Retracted,
     Split,
-    Taken,
+    Told,
+    Transaction,
+    Unblocked,
 )
 from zonal.engine.settings import Settings
 from zonal.errors import InvalidInput, StudyFileError
-from zonal.gp.hyperparameters import Fit, Weighted
+from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.model import Model
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.storage import codec, encoding
-from zonal.storage.codec import Opened, settings_from_json, settings_to_json
+from zonal.storage.codec import DecodedSettings, settings_from_json, settings_to_json
 from zonal.storage.encoding import Decoder, encode
 
 numbers = st.floats(allow_nan=False, width=64)
@@ -145,17 +145,17 @@ def fits(draw: st.DrawFn) -> Fit:
         draw(st.dictionaries(texts, st.floats(), max_size=3)),
         draw(st.integers(0, 99)),
     )
-    members = tuple(Weighted(draw(numbers), model) for _ in range(draw(st.integers(1, 2))))
+    members = tuple(WeightedModel(draw(numbers), model) for _ in range(draw(st.integers(1, 2))))
     return Fit(model, members, ((draw(st.integers(0, 3)), (draw(st.integers(-9, 9)), 0)),))
 
 
 @cache
-def opened(kind: str, feedback: Feedback) -> Opened:
-    return Opened(made(KINDS[kind].space, feedback=feedback), {})
+def opened(kind: str, feedback: Feedback) -> DecodedSettings:
+    return DecodedSettings(made(KINDS[kind].space, feedback=feedback), {})
 
 
 @st.composite
-def events(draw: st.DrawFn) -> tuple[Event, Opened]:
+def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
     """Draw an event of any kind, and the settings of a study in which it may have happened."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     feedback = draw(st.sampled_from(allowed(KINDS[kind])))
@@ -168,22 +168,22 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
     some = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
     noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
     fact = st.one_of(
-        st.builds(Began, texts, whole, texts, whole, whole, numbers, st.booleans()),
+        st.builds(Created, texts, whole, texts, whole, whole, numbers, st.booleans()),
         st.builds(Split, some, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
         st.builds(Expanded, whole),
         st.builds(Asked, whole, whole, node, whole, whole, texts, texts, numbers, numbers, regions, regions),
         st.builds(Forbidden, st.just(region), texts, texts),
-        st.builds(Taken, whole, texts),
-        st.builds(Measured, whole, numbers, sem, texts, sem, minus),
-        st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), texts),
+        st.builds(Claimed, whole, texts),
+        st.builds(Told, whole, numbers, sem, texts, sem, minus),
+        st.builds(Closed, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), texts),
         st.builds(Noted, whole, texts),
         st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback), numbers, minus),
         st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts),
         st.builds(Retracted, whole, st.booleans(), texts, texts),
         st.builds(Fitted, fits(), st.booleans()),
-        st.builds(Doubted, texts),
+        st.builds(ModelWarned, texts),
         st.builds(Extended, whole),
-        st.builds(Allowed, st.lists(whole, max_size=70).map(tuple), st.lists(whole, max_size=3).map(tuple)),
+        st.builds(Unblocked, st.lists(whole, max_size=70).map(tuple), st.lists(whole, max_size=3).map(tuple)),
         st.builds(Edited, texts),
     )
     return tuple(draw(st.lists(fact, min_size=1, max_size=4))), opened(kind, feedback)
@@ -192,7 +192,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
 @given(events())
 @pytest.mark.tries
 @settings(max_examples=tries(40, 150), deadline=None)
-def test_every_event_comes_back(case: tuple[Event, Opened]) -> None:
+def test_every_event_comes_back(case: tuple[Transaction, DecodedSettings]) -> None:
     event, opened = case
     texts = opened
     back = texts.read(texts.write(event))
@@ -232,7 +232,7 @@ def test_arrays_are_bounded_together_and_what_cannot_be_read_is_not_written(
 def test_many_events_may_be_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     study = zn.Study(zn.Points(np.arange(200.0)), budget=3, kernel=zn.RBF(1, 0.1), noise=0.1)
     study.observe(range(0, 200, 2), 0.5)
-    events = Opened(study.settings, {})
+    events = DecodedSettings(study.settings, {})
     text = events.write(study.events[-1])
     monkeypatch.setattr(codec, "MOST_BYTES", 2000)
     for _ in range(5):

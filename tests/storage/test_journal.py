@@ -30,7 +30,7 @@ from lives import POLICIES, PRICES, close, lived
 from make_golden import expected
 from own import AGAIN
 from zonal.engine import commands
-from zonal.engine.events import Measured
+from zonal.engine.events import Told
 from zonal.errors import StudyFileError
 from zonal.storage import journal
 from zonal.storage.codec import FACTS
@@ -508,7 +508,7 @@ def test_four_processes_at_one_study(path: Path) -> None:
     children = [forked(partial(crowd, path, number)) for number in range(4)]
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
     study = zn.Study.open(path)
-    told = [fact for event in study.events for fact in event if isinstance(fact, Measured)]
+    told = [fact for event in study.events for fact in event if isinstance(fact, Told)]
     assert sorted(fact.number for fact in told) == list(range(60))
     assert all(fact.value == fact.number for fact in told)
     assert len({fact.note for fact in told}) > 1

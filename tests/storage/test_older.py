@@ -21,22 +21,22 @@ from lives import close
 from own import AGAIN
 from zonal.engine.events import (
     Asked,
-    Began,
-    Doubted,
-    Ended,
+    Claimed,
+    Closed,
+    Created,
+    Event,
     Expanded,
     Extended,
-    Fact,
     Fitted,
-    Measured,
+    ModelWarned,
     Observed,
     Split,
-    Taken,
+    Told,
 )
-from zonal.gp.hyperparameters import Fit, Weighted
+from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.model import Model
 from zonal.storage import journal
-from zonal.storage.codec import Opened
+from zonal.storage.codec import DecodedSettings
 from zonal.storage.encoding import encode
 from zonal.storage.verify import first_difference
 
@@ -52,7 +52,7 @@ def opened(name: str, folder: Path) -> zn.Study:
     return zn.Study.open(folder / f"{name}.db", **AGAIN.get(name, {}))
 
 
-def facts_of(study: zn.Study, kind: type[Fact]) -> list[Any]:
+def facts_of(study: zn.Study, kind: type[Event]) -> list[Any]:
     return [fact for event in study.events for fact in event if isinstance(fact, kind)]
 
 
@@ -100,7 +100,7 @@ def test_old_and_new_events_stand_in_one_file(old: Path, tmp_path: Path) -> None
     replays = [zn.Study.replay(study.settings, study.events) for _ in range(2)]
     assert fingerprint(replays[0]) == fingerprint(replays[1])
     close(replays[0], study)
-    texts = Opened(study.settings, {})
+    texts = DecodedSettings(study.settings, {})
     assert tuple(texts.read(texts.write(event)) for event in again.events) == again.events
 
 
@@ -120,20 +120,20 @@ def test_a_file_says_that_it_is_newer_once_it_has_new_events(old: Path, tmp_path
 
 def test_everything_that_an_old_event_said_is_a_fact(tmp_path: Path) -> None:
     study = opened("study-format1", tmp_path)
-    counts = {kind: len(facts_of(study, kind)) for kind in (Asked, Measured, Ended, Observed, Extended, Taken)}
-    assert counts == {Asked: 23, Measured: 20, Ended: 3, Observed: 5, Extended: 1, Taken: 1}
+    counts = {kind: len(facts_of(study, kind)) for kind in (Asked, Told, Closed, Observed, Extended, Claimed)}
+    assert counts == {Asked: 23, Told: 20, Closed: 3, Observed: 5, Extended: 1, Claimed: 1}
     fitted = [number for number, event in enumerate(study.events) if any(isinstance(f, Fitted) for f in event)]
     assert len(fitted) > 10
-    assert [type(fact) for fact in study.events[0]] == [Began] + [Split] * (len(study.events[0]) - 1)
+    assert [type(fact) for fact in study.events[0]] == [Created] + [Split] * (len(study.events[0]) - 1)
     for event in study.events:
         kinds = [type(fact) for fact in event]
-        if Asked in kinds or Ended in kinds:  # splits come before what they were made for
-            assert kinds[-1] in (Asked, Ended)
-        if Measured in kinds:
-            assert kinds[0] is Measured
+        if Asked in kinds or Closed in kinds:  # splits come before what they were made for
+            assert kinds[-1] in (Asked, Closed)
+        if Told in kinds:
+            assert kinds[0] is Told
             assert Fitted not in kinds or kinds.index(Fitted) == 1
     doubted = opened("study-format1-doubted", tmp_path)
-    (doubt,) = facts_of(doubted, Doubted)
+    (doubt,) = facts_of(doubted, ModelWarned)
     assert "pass kernel=None" in doubt.doubt
     assert doubted._state.known is not None
     assert doubted._state.known.warned
@@ -171,7 +171,7 @@ def test_two_may_go_on_from_an_old_study(old: Path, tmp_path: Path) -> None:
 SPACE = zn.Box([(0, 1)])
 FIT = Fit(
     Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {"noise": 0.3}, 4),
-    (Weighted(1.0, Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {}, 4)),),
+    (WeightedModel(1.0, Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {}, 4)),),
     (),
 )
 GROWN = [
@@ -196,7 +196,7 @@ OLD: dict[str, tuple[dict[str, Any], list[Any]]] = {
             "forbidden": False,
             "grown": GROWN,
         },
-        [Began("a", 1, "p", 3, 2, 0.1, False), *SPLITS],
+        [Created("a", 1, "p", 3, 2, 0.1, False), *SPLITS],
     ),
     "Asked": (
         {"number": 3, "row": 2, "node": [1, 1], "replicate": 1, "draw": 3, "by": "me", "key": "k", "grown": GROWN},
@@ -204,11 +204,11 @@ OLD: dict[str, tuple[dict[str, Any], list[Any]]] = {
     ),
     "Told": (
         {"number": 3, "value": 0.5, "sem": None, "note": "n", "fit": FIT, "grown": GROWN, "warned": ["oh", "no"]},
-        [Measured(3, 0.5, None, "n"), Fitted(FIT), Doubted("oh"), Doubted("no"), *SPLITS],
+        [Told(3, 0.5, None, "n"), Fitted(FIT), ModelWarned("oh"), ModelWarned("no"), *SPLITS],
     ),
     "Ended": (
         {"number": 3, "state": "given up", "barred": True, "grown": GROWN},
-        [*SPLITS, Ended(3, "given up", True)],
+        [*SPLITS, Closed(3, "given up", True)],
     ),
     "Observed": (
         {
@@ -218,7 +218,7 @@ OLD: dict[str, tuple[dict[str, Any], list[Any]]] = {
         [Observed(REGION, 0.5, 0.1, 0.2, zn.Mean())],
     ),
     "Refitted": ({"fit": FIT}, [Fitted(FIT)]),
-    "Taken": ({"number": 3, "by": "you"}, [Taken(3, "you")]),
+    "Taken": ({"number": 3, "by": "you"}, [Claimed(3, "you")]),
     "Extended": ({"n": 4}, [Extended(4)]),
 }
 
@@ -232,20 +232,20 @@ def written(kind: str) -> str:
 def test_an_event_of_old_is_read_as_its_facts(kind: str) -> None:
     """With the noise and the forbidden regions of a split where these are functions of the user's own."""
     settings = zn.Study(SPACE, budget=5, noise=lambda region: 0.1, forbidden=lambda region: False).settings
-    assert list(Opened(settings, {}).read(written(kind))) == OLD[kind][1]
+    assert list(DecodedSettings(settings, {}).read(written(kind))) == OLD[kind][1]
 
 
 @pytest.mark.parametrize("kind", OLD)
 def test_an_event_of_old_is_read_without_a_kernel_too(kind: str) -> None:
     settings = zn.Study(SPACE, budget=5, noise=lambda region: 0.1, forbidden=lambda region: False).settings
-    blind = Opened(settings, {"kernel": "mine"}).read(written(kind))
+    blind = DecodedSettings(settings, {"kernel": "mine"}).read(written(kind))
     assert list(blind) == [fact for fact in OLD[kind][1] if not isinstance(fact, Fitted)]
 
 
 def test_an_unknown_event_of_old_is_refused() -> None:
     settings = zn.Study(SPACE, budget=5).settings
     with pytest.raises(ValueError, match="Forgot is no event"):
-        Opened(settings, {}).read('{"$": "Forgot", "n": 1}')
+        DecodedSettings(settings, {}).read('{"$": "Forgot", "n": 1}')
 
 
 def test_old_numbers_keep_all_their_digits(tmp_path: Path) -> None:
@@ -254,6 +254,6 @@ def test_old_numbers_keep_all_their_digits(tmp_path: Path) -> None:
         rows = sqlite3.connect(old).execute("SELECT event FROM events ORDER BY number").fetchall()
         said = [json.loads(text) for (text,) in rows]
         told = [(event["number"], event["value"], event["sem"]) for event in said if event["$"] == "Told"]
-        assert [(fact.number, fact.value, fact.sem) for fact in facts_of(study, Measured)] == told
+        assert [(fact.number, fact.value, fact.sem) for fact in facts_of(study, Told)] == told
         rewards = np.array([value for _, value, _ in told])
         assert len(set(rewards.tolist())) == len(rewards)

@@ -9,7 +9,7 @@ import pytest
 import zonal as zn
 from kinds import KINDS, kernels
 from lives import POLICIES, lived, mended
-from zonal.engine.events import Asked, Measured
+from zonal.engine.events import Asked, Told
 from zonal.storage.verify import difference, first_difference
 
 
@@ -33,9 +33,9 @@ def test_the_first_difference_is_named() -> None:
     study = lived(
         zn.Study(KINDS["line"].space, budget=20, kernel=zn.RBF(0.1, 0.1), noise=0.1, policy=zn.UCB(level=4))
     )
-    at = next(number for number, event in enumerate(study.events) if isinstance(event[0], Measured))
+    at = next(number for number, event in enumerate(study.events) if isinstance(event[0], Told))
     told, *others = study.events[at]
-    assert isinstance(told, Measured)
+    assert isinstance(told, Told)
     changed = [*study.events[:at], (told._replace(value=told.value + 3), *others), *study.events[at + 1 :]]
     found = first_difference(study.settings, changed)
     assert "(Asked)" in found

@@ -15,7 +15,7 @@ from kinds import KINDS, allowed, kernels
 from lives import POLICIES, digest, lived, mended
 from waves import make_study
 from zonal.engine import commands, select
-from zonal.engine.events import Allowed, Corrected, Doubted, Ended, Fitted, Measured, Observed, Retracted
+from zonal.engine.events import Closed, Corrected, Fitted, ModelWarned, Observed, Retracted, Told, Unblocked
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.storage.verify import first_difference
@@ -57,7 +57,7 @@ def told_rightly(study: zn.Study) -> State:
         state = state.fork()
         for fact in event:
             match fact:
-                case Measured():
+                case Told():
                     if fact.number in now:
                         one: Any = now[fact.number]
                         state.write(fact._replace(value=one.value, sem=one.sem, note=one.note))
@@ -69,9 +69,9 @@ def told_rightly(study: zn.Study) -> State:
                         commands._learn(state, state.ledger.total - 1)
                     observed += 1
                 case Retracted() if not fact.observed:
-                    state.write(Ended(fact.number, "given up", False))
-                    state.write(Allowed((fact.number,)))
-                case Fitted() | Doubted() | Corrected() | Retracted():
+                    state.write(Closed(fact.number, "given up", False))
+                    state.write(Unblocked((fact.number,)))
+                case Fitted() | ModelWarned() | Corrected() | Retracted():
                     pass
                 case _:
                     state.write(fact)

@@ -396,14 +396,14 @@ def test_many_members_go_to_a_worker_once_and_not_with_every_trial() -> None:
 def test_a_worker_remembers_only_the_latest_kits() -> None:
     space = zn.Box([(0, 1)])
 
-    def ask(run: int, kit: executors.Kit | None) -> Any:
+    def ask(run: int, kit: executors.WorkerContext | None) -> Any:
         return executors._measure_there((f"run {run}", 0), space.cell((0, 0)), None, kit)
 
     try:
         for run in range(20):
-            ask(run, executors.Kit(wave, space))
+            ask(run, executors.WorkerContext(wave, space))
         assert len(executors._kits) == executors.KEPT
-        assert ask(0, None) is executors.Plea.WHICH_KIT
+        assert ask(0, None) is executors.ContextMissing.WHICH_KIT
         assert ask(19, None) == wave(space.cell((0, 0)))
     finally:
         executors._kits.clear()
@@ -486,7 +486,7 @@ class Late(Future[Any]):
     def done(self) -> bool:
         was = super().done()
         if not was:
-            self.set_result(executors.Plea.WHICH_KIT)
+            self.set_result(executors.ContextMissing.WHICH_KIT)
         return was
 
 
@@ -504,7 +504,7 @@ class Asking(Executor):
             future = Future()
             future.set_result(function(*call, **more))
         elif not isinstance(future, Late):
-            future.set_result(executors.Plea.WHICH_KIT)
+            future.set_result(executors.ContextMissing.WHICH_KIT)
         return future
 
 

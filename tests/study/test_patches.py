@@ -11,13 +11,13 @@ import pytest
 
 import zonal as zn
 from zonal.io.result_table import Span
-from zonal.study.summary import LikelyRegions
+from zonal.study.summary import RegionProbabilities
 
 
-def beyond(space: Any, regions: Any, threshold: float = 1.0, side: str = "above") -> LikelyRegions:
+def beyond(space: Any, regions: Any, threshold: float = 1.0, side: str = "above") -> RegionProbabilities:
     """Return a table of regions of a space with their means; the first is the highest."""
-    likely = [zn.Likely(space.region(where), mean, 0.1, 0.99, 3.0) for where, mean in regions]
-    return LikelyRegions("Regions", {}, {}, tuple(likely), None, threshold, side)
+    likely = [zn.RegionProbability(space.region(where), mean, 0.1, 0.99, 3.0) for where, mean in regions]
+    return RegionProbabilities("Regions", {}, {}, tuple(likely), None, threshold, side)
 
 
 SQUARE = zn.Box({"x": (0, 4), "y": (0, 4)}, smallest=1)

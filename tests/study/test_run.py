@@ -33,7 +33,7 @@ from effort import EVERYTHING, tries
 from fingerprint import fingerprint
 from forked import Forked
 from processes import wait_for
-from zonal.policies.base import Draw, Look, Setting, Views
+from zonal.policies.base import Choice, PolicyContext, RngFactory, Views
 from zonal.policies.gpoo import OptimisticRules
 from zonal.tree import Tree
 
@@ -561,7 +561,7 @@ class Pressing(OptimisticRules):
 
     asked: list[int] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         self.asked.append(t)
         if t == 3 and self.asked.count(3) == 1:
             signal.raise_signal(signal.SIGINT)
@@ -571,7 +571,7 @@ class Pressing(OptimisticRules):
 class PressingPolicy(zn.GPOO):
     """The policy of that name."""
 
-    def bind(self, setting: Setting) -> Pressing:
+    def bind(self, setting: PolicyContext) -> Pressing:
         return Pressing(**vars(POLICY.bind(setting)))
 
 

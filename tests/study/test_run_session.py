@@ -12,10 +12,10 @@ import pytest
 
 import zonal as zn
 from benchmarks.torture import forked
-from zonal.engine.events import Taken
+from zonal.engine.events import Claimed
 from zonal.storage.journal import Journal
 from zonal.study import worker_id
-from zonal.study.run_session import Hand
+from zonal.study.run_session import RunSession
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])
@@ -35,7 +35,7 @@ def asked_by_another(study: zn.Study, number: int) -> list[zn.Trial]:
 
 
 def taken(study: zn.Study) -> list[int]:
-    return [fact.number for event in study.events for fact in event if isinstance(fact, Taken)]
+    return [fact.number for event in study.events for fact in event if isinstance(fact, Claimed)]
 
 
 def test_a_copied_study_measures_what_was_under_way() -> None:
@@ -77,13 +77,13 @@ def test_what_was_asked_for_by_hand_or_elsewhere_is_left_alone_unless_taken_over
 
 
 def test_two_runs_that_take_over_do_not_take_from_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin, both = Hand.__init__, threading.Barrier(2, timeout=60)
+    begin, both = RunSession.__init__, threading.Barrier(2, timeout=60)
 
-    def begin_together(hand: Hand, study: Any, by: str, take_over: bool, n: int | None = None) -> None:
+    def begin_together(hand: RunSession, study: Any, by: str, take_over: bool, n: int | None = None) -> None:
         begin(hand, study, by, take_over)
         both.wait()  # who begins later may well take from who began before
 
-    monkeypatch.setattr(Hand, "__init__", begin_together)
+    monkeypatch.setattr(RunSession, "__init__", begin_together)
     study = zn.Study(LINE, **GIVEN)
     study.ask(4, by="elsewhere:1:2")
     threads = [

@@ -24,7 +24,7 @@ from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make_study, play, table_of, wave
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
-from zonal.policies.base import Draw, Look, Setting, Shape, Views
+from zonal.policies.base import Choice, PolicyContext, RngFactory, Shape, Views
 from zonal.policies.gpoo import OptimisticRules
 from zonal.tree import Tree
 
@@ -35,7 +35,7 @@ class Recording(OptimisticRules):
 
     log: list[tuple[str, int, Array, Array]] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         self.log.append(("ask", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
         return super().choose(tree, t, views, rng)
 
@@ -58,7 +58,7 @@ class Recorder:
     def depth(self, shape: Shape, budget: int) -> int:
         return self.gpoo.depth(shape, budget)
 
-    def bind(self, setting: Setting) -> Recording:
+    def bind(self, setting: PolicyContext) -> Recording:
         return Recording(**vars(self.gpoo.bind(setting)), log=self.log)
 
     @property

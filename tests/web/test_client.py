@@ -23,7 +23,7 @@ from processes import running
 from shell import ENVIRONMENT
 from test_quantities import LikeAstropy, LikePint
 from web.served import Server, line, serving
-from zonal.engine.events import Allowed
+from zonal.engine.events import Unblocked
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -186,7 +186,7 @@ def test_quantities_and_numbers_of_trials_are_taken_as_by_a_local_study(server: 
             word(there.observations[seen.number])
     there.give_up(left, retry=False)
     there.forgive([left.number])
-    assert there.events[-1] == (Allowed((left.number,)),)
+    assert there.events[-1] == (Unblocked((left.number,)),)
     for wrong in ("01", 3):
         with pytest.raises(zn.InvalidInput, match="trials must be a list"):
             there.forgive(wrong)

@@ -17,13 +17,13 @@ from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.io.files import write_picture
-from zonal.io.result_table import Cell, Chance, Listing, counted, labelled
+from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
 from zonal.io.tables import read_table
 from zonal.plotting import Kind, column_width
 from zonal.study import sheets
 from zonal.study.queries import Side
 from zonal.study.study import Study
-from zonal.study.summary import LUCK, UNMEASURED, LikelyRegions, beyond, is_empty
+from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
 
 SHOWN_NODES = 60
 
@@ -133,7 +133,7 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
     known = [(one.mean, one.std) for one in found]
     sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
-    sure["best with"] = [Chance(one.probability_best) for one in found]
+    sure["best with"] = [Probability(one.probability_best) for one in found]
     return _averages(study, title, [one.region.name for one in found], known, sure)
 
 
@@ -204,7 +204,7 @@ def predict(
         columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
         options.echo_json(list(Listing("", columns)))
         return
-    more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
+    more = {f"{side} {given[side]:g}": list(map(Probability, own)) for side, own in chances.items()}
     if out is not None:
         listing = found.table()
         Listing("", {**listing.columns, **more}).to_csv(out)
@@ -234,7 +234,7 @@ def _beyond(side: Side) -> click.Command:
     ) -> None:
         if within is not None and not joined:
             raise click.UsageError("--within is for --patches.")
-        likely: LikelyRegions = getattr(study, side)(threshold, probability, sigma=sigma)
+        likely: RegionProbabilities = getattr(study, side)(threshold, probability, sigma=sigma)
         found = likely.patches(within) if joined else likely
         if as_json:
             options.echo_json(found)

@@ -29,11 +29,11 @@ from zonal.cli.trials import standing
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
 from zonal.io.environment import check_variables
-from zonal.study.executors import Elsewhere, Job, Threads
+from zonal.study.executors import FutureExecutor, Task, Threads
 from zonal.study.optimization import reached, twice
 from zonal.study.run_loop import ENOUGH, drive
 from zonal.study.run_loop import INTERRUPTED as STOPPED
-from zonal.study.run_session import Hand
+from zonal.study.run_session import RunSession
 from zonal.study.study import Study
 from zonal.study.summary import hope
 from zonal.study.worker_id import run_of_mine
@@ -112,7 +112,7 @@ def run(
     say(standing(study))
 
 
-class _Shift(Hand):
+class _Shift(RunSession):
     """A study measured by programs, as far as the budget goes."""
 
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
@@ -134,18 +134,18 @@ class _Shift(Hand):
         self.failed = True
 
 
-class _Programs(Elsewhere):
+class _Programs(FutureExecutor):
     """Measures by running programs, which are stopped at the end."""
 
     def __init__(self, program: Program, study: Path | None, workers: int) -> None:
         super().__init__(lambda region: None, Threads, workers, own=False)
         self._program, self._study = program, study
 
-    def begin(self, trial: Trial) -> Job:
+    def begin(self, trial: Trial) -> Task:
         """Start the measurement of a trial."""
         future = self._executor.submit(self._program.measure, trial, self._study)
         future.add_done_callback(lambda _: self._news.put(None))
-        return Job(trial.region, future, self._executor)
+        return Task(trial.region, future, self._executor)
 
     def close(self, unfinished: bool) -> None:
         """Stop everything that runs."""

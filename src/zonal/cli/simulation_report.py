@@ -15,7 +15,7 @@ from zonal.kernels.base import Matern
 from zonal.plotting import column_width, plot_map, plot_regions
 from zonal.simulation.ground_truth_tables import landscape_for
 from zonal.simulation.power import Power, power
-from zonal.simulation.rehearsal import Rehearsal, Zonal, campaign, everybody, rehearse, within_reach
+from zonal.simulation.rehearsal import Rehearsal, StudyPlayer, campaign, everybody, rehearse, within_reach
 from zonal.study.recipe import PRICES
 from zonal.study.recipe import settings as settings_of
 from zonal.study.recipe import space as space_of
@@ -79,7 +79,7 @@ def rehearsed(
     yield ""
     yield from f"regret over {runs} runs\n{rehearsal.table()}".splitlines()
     player = everybody(landscape.space, **settings)["Zonal"]
-    assert isinstance(player, Zonal)
+    assert isinstance(player, StudyPlayer)
     draw(rehearsal, campaign(player.study, landscape, noise, budget, rng, 0, settings.get("feedback")), out)
     yield f"picture               {out.resolve()}"
 

@@ -35,7 +35,7 @@ class Difference(NamedTuple):
     variance: float  # of the noise of a measurement of the usual time
 
 
-def write(state: State, fact: events.Fact) -> None:
+def write(state: State, fact: events.Event) -> None:
     """Apply one fact."""
     written = WRITES[type(fact)](state, fact)
     state.facts = (*state.facts, written or fact)
@@ -63,14 +63,14 @@ def _ask(state: State, asked: events.Asked) -> None:
         state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
 
 
-def _take(state: State, fact: events.Taken) -> None:
+def _take(state: State, fact: events.Claimed) -> None:
     """Record who measures a trial from now on."""
     asked = state.pending[fact.number]._replace(by=fact.by)
     state.pending = {**state.pending, fact.number: asked}
     state.places = {**state.places, fact.by: asked.row, "": asked.row}
 
 
-def _measure(state: State, fact: events.Measured) -> None:
+def _measure(state: State, fact: events.Told) -> None:
     """Record a trial's value."""
     table, number, pending = state.table, fact.number, state.pending
     if number in pending:
@@ -117,7 +117,7 @@ def _observe(state: State, fact: events.Observed) -> None:
     state.observed = state.observed.plus((slot, fact))
 
 
-def _recount(state: State, fact: events.Mended) -> None:
+def _recount(state: State, fact: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     slot, of = state.origin(fact.observed, fact.number)[0], state.problem
     rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
@@ -133,7 +133,7 @@ def _recount(state: State, fact: events.Mended) -> None:
 
 
 def _rewards_of(
-    state: State, slot: int, history: Sequence[events.Event]
+    state: State, slot: int, history: Sequence[events.Transaction]
 ) -> list[tuple[bool, float, float, float | None, float]]:
     """Return the rewards of a footprint that count; also note whether any reward has a sem.
 
@@ -151,7 +151,7 @@ def _rewards_of(
     return found
 
 
-def _retell(state: State, fact: events.Mended, rewards: list[tuple[float, float | None, float]]) -> None:
+def _retell(state: State, fact: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
     """Count these rewards at the node of a trial that was corrected or retracted."""
     row = state.asked[fact.number].row
     difference = state.differences.get(fact.number)
@@ -217,7 +217,7 @@ def _split(state: State, fact: events.Split) -> events.Split:
     return events.Split(*fact[:4], sums)
 
 
-def _end(state: State, fact: events.Ended) -> None:
+def _end(state: State, fact: events.Closed) -> None:
     """Record that a trial was given up or withdrawn."""
     asked = state.asked[fact.number]
     if fact.barred:
@@ -231,7 +231,7 @@ def _end(state: State, fact: events.Ended) -> None:
     _look(state, asked.row)
 
 
-def _allow(state: State, fact: events.Allowed) -> None:
+def _allow(state: State, fact: events.Unblocked) -> None:
     """Record that give-ups no longer count."""
     taken_back = set(fact.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
@@ -274,7 +274,7 @@ def _expand(state: State, fact: events.Expanded) -> None:
     state.table = state.table.marked(fact.row, EXPANDED, True)
 
 
-def _doubt(state: State, fact: events.Doubted) -> None:
+def _doubt(state: State, fact: events.ModelWarned) -> None:
     """Record that the user was warned."""
     state.known = state.known._replace(warned=True)
 
@@ -288,7 +288,7 @@ def _remark(state: State, fact: events.Edited | events.Noted) -> None:
     """Change nothing: a remark about the history, or a trial."""
 
 
-def _begin(state: State, fact: events.Began) -> None:
+def _begin(state: State, fact: events.Created) -> None:
     raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
 
 
@@ -349,22 +349,22 @@ def _together(families: list[Any]) -> list[NDArray[Any]]:
     return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
 
 
-WRITES: dict[type, Callable[[State, Any], events.Fact | None]] = {
+WRITES: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Asked: _ask,
-    events.Measured: _measure,
+    events.Told: _measure,
     events.Split: _split,
     events.Fitted: _fit,
     events.Expanded: _expand,
-    events.Ended: _end,
-    events.Allowed: _allow,
+    events.Closed: _end,
+    events.Unblocked: _allow,
     events.Forbidden: _forbid,
     events.Observed: _observe,
     events.Corrected: _recount,
     events.Retracted: _recount,
-    events.Doubted: _doubt,
+    events.ModelWarned: _doubt,
     events.Extended: _extend,
     events.Edited: _remark,
     events.Noted: _remark,
-    events.Taken: _take,
-    events.Began: _begin,
+    events.Claimed: _take,
+    events.Created: _begin,
 }

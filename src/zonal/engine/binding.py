@@ -14,14 +14,14 @@ from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import InvalidInput, need
 from zonal.kernels.base import Kernel
-from zonal.policies.base import Rules, Setting
+from zonal.policies.base import BoundPolicy, PolicyContext
 from zonal.policies.deltas import Variation
 
 TIE = 1e-9  # of the prior standard deviation of a point
 TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation within is taken
 
 
-def rules(state: State) -> Rules:
+def rules(state: State) -> BoundPolicy:
     """Return the policy bound to the model in use; delta and ties depend on it."""
     problem, model = state.problem, state.known.fit.model
     if problem.bound is None or problem.bound[0] is not model:
@@ -29,12 +29,12 @@ def rules(state: State) -> Rules:
     return problem.bound[1]
 
 
-def _bind(problem: Problem, state: State) -> Rules:
+def _bind(problem: Problem, state: State) -> BoundPolicy:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
     lines = [axis for axis in space.axes or () if not axis.symbolic]
     bound = problem.policy.bind(
-        Setting(
+        PolicyContext(
             counts=state.counts,
             base=space.arity,
             budget=state.looks,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zonal.engine.costs import SLACK
-from zonal.engine.events import Corrected, Measured, Observed, Retracted
+from zonal.engine.events import Corrected, Observed, Retracted, Told
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import (
     LARGEST_STD,
@@ -155,7 +155,7 @@ def payable(state: State, cost: float, region: Region) -> None:
         )
 
 
-def fits(state: State, fact: Measured) -> bool:
+def fits(state: State, fact: Told) -> bool:
     """Tell whether the budget pays for a trial that had been given up."""
     return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
 

@@ -51,7 +51,7 @@ def begin(settings: Settings) -> State:
     if problem.unknowns.noise and not problem.falls:
         guess = problem.learner.begin().fit.model.noise or 0.0
         noise = guess * math.sqrt(time)  # learned for the usual time
-    began = events.Began(
+    began = events.Created(
         id=os.urandom(6).hex(),
         seed=settings.seed,
         policy=repr(problem.policy),
@@ -94,7 +94,7 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     return level
 
 
-def tell(state: State, fact: events.Measured, beside: Sequence[events.Observed] = ()) -> State:
+def tell(state: State, fact: events.Told, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
     draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
@@ -133,7 +133,7 @@ def _consistent(state: State, slot: int, value: float, sem: float | None, noise:
     checks.consistent(state, slot, value, sem, noise)
 
 
-def _agreeing(state: State, region: Region, fact: events.Measured | events.Observed) -> None:
+def _agreeing(state: State, region: Region, fact: events.Told | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
@@ -159,7 +159,7 @@ def observe(state: State, facts: Sequence[events.Observed]) -> State:
     return draft.close()
 
 
-def correct(state: State, facts: Sequence[events.Mended]) -> State:
+def correct(state: State, facts: Sequence[events.Amended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.fork()
     for fact in facts:
@@ -182,7 +182,7 @@ def end(state: State, number: int, given_up: bool, retry: bool, note: str = "") 
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(events.Ended(number, "given up" if given_up else "withdrawn", barred, note))
+    draft.write(events.Closed(number, "given up" if given_up else "withdrawn", barred, note))
     return draft.close()
 
 
@@ -217,7 +217,7 @@ def forgive(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> S
     """Take back the give-ups of trials, and what was forbidden, as far as they still count; None if none does."""
     counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
     wanted, lifted = tuple(sorted(counting.intersection(numbers))), tuple(sorted(state.bans.keys() & set(bans)))
-    return state.apply((events.Allowed(wanted, lifted),)) if wanted or lifted else None
+    return state.apply((events.Unblocked(wanted, lifted),)) if wanted or lifted else None
 
 
 def refit(state: State, anew: bool = True) -> State | None:
@@ -266,7 +266,7 @@ def _learn(draft: State, before: int, telling: bool = False) -> None:
     if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
         draft.write(events.Fitted(_fit(draft)))
     if doubt:
-        draft.write(events.Doubted(doubt))
+        draft.write(events.ModelWarned(doubt))
 
 
 def _learn_anew(draft: State) -> None:

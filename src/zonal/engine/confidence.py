@@ -16,7 +16,7 @@ import numpy as np
 
 from zonal._blas import eigh, one_thread
 from zonal._types import Flags, Floats
-from zonal.policies.base import Rows, View, allowed_leaves, candidates
+from zonal.policies.base import ModelView, Rows, allowed_leaves, candidates
 from zonal.tree import Tree
 
 Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
@@ -65,7 +65,7 @@ def rivals(tree: Tree, row: int) -> Rows:
     return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
 
 
-def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
+def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> list[Standing]:
     """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
 
     The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
@@ -84,7 +84,7 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
     return found
 
 
-def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
+def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
     """Return what measuring the nodes of `plan`, for `times` usual times each, would bring to `row`.
 
     Truth and measurements are drawn together. The measurements update the weights of the models, and the
@@ -114,7 +114,7 @@ def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Flo
 class _Update:
     """How measurements of some nodes change one model: its weight, and its means of other nodes."""
 
-    def __init__(self, view: View, asked: Rows, others: Rows, times: Floats | float) -> None:
+    def __init__(self, view: ModelView, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
             spread, vectors = eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times))
             spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
@@ -147,7 +147,7 @@ def exceeding(models: Iterable[Under], threshold: float) -> Floats:
     return np.asarray(np.sum(parts, axis=0))
 
 
-def misclassified(tree: Tree, views: list[View], limit: float) -> float:
+def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
     """Return the expected weight of the smallest regions that are classified on the wrong side of a limit.
 
     Within a leaf that can still be split, regions vary about its average as the prior says.
@@ -162,8 +162,8 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
 
 
 def _draws(
-    views: list[View], rows: Rows, within: Flags | None = None, more: Rows = NOBODY
-) -> list[tuple[View, Floats]]:
+    views: list[ModelView], rows: Rows, within: Flags | None = None, more: Rows = NOBODY
+) -> list[tuple[ModelView, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
     For nodes flagged in `within`, one smallest region in the node is drawn instead of its average. Nodes in `more`
@@ -188,5 +188,5 @@ def _draws(
     return found
 
 
-def _jitter(view: View) -> float:
+def _jitter(view: ModelView) -> float:
     return JITTER * float(view.smallest + view.prior.max())

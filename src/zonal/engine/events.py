@@ -14,7 +14,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces import Node, Region
 
 
-class Began(NamedTuple):
+class Created(NamedTuple):
     """A study began."""
 
     id: str  # identifies the study, so that its trials are not mixed up with those of others
@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
     rows: tuple[int, ...]  # the nodes that were split
     expanded: bool  # whether they count as expanded
-    noise: tuple[float, ...]  # as of `Began`, one per child, if it is the user's own function; else empty
+    noise: tuple[float, ...]  # as of `Created`, one per child, if it is the user's own function; else empty
     forbidden: tuple[bool, ...]  # whether the user forbids each child; empty if nothing is forbidden
     checksum: int | None  # of the children's extents; None in early files, which computed it differently
 
@@ -60,14 +60,14 @@ class Asked(NamedTuple):
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
 
 
-class Taken(NamedTuple):
+class Claimed(NamedTuple):
     """A trial whose worker has ended was taken over by another process, or by the same one again."""
 
     number: int  # the trial's number
     by: str  # the process that measures it from now on
 
 
-class Measured(NamedTuple):
+class Told(NamedTuple):
     """A trial was told its value."""
 
     number: int  # the trial's number
@@ -78,7 +78,7 @@ class Measured(NamedTuple):
     minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
 
 
-class Ended(NamedTuple):
+class Closed(NamedTuple):
     """A trial was given up or withdrawn."""
 
     number: int  # the trial's number
@@ -102,7 +102,7 @@ class Forbidden(NamedTuple):
     by: str  # who forbade it
 
 
-class Allowed(NamedTuple):
+class Unblocked(NamedTuple):
     """Give-ups were taken back: they no longer count against any region, nor bar it."""
 
     numbers: tuple[int, ...]  # the trials that had been given up
@@ -150,7 +150,7 @@ class Fitted(NamedTuple):
     anew: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
 
 
-class Doubted(NamedTuple):
+class ModelWarned(NamedTuple):
     """The measurements contradict the model that was given; the user was warned, once."""
 
     doubt: str
@@ -171,7 +171,19 @@ class Edited(NamedTuple):
     why: str  # how the change was noticed
 
 
-OfTrial = Asked | Taken | Measured | Ended | Noted | Allowed
-Mended = Corrected | Retracted
-Fact = Began | Split | Expanded | OfTrial | Forbidden | Observed | Mended | Fitted | Doubted | Extended | Edited
-Event = tuple[Fact, ...]  # the facts of one call
+OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
+Amended = Corrected | Retracted
+Event = (
+    Created
+    | Split
+    | Expanded
+    | OfTrial
+    | Forbidden
+    | Observed
+    | Amended
+    | Fitted
+    | ModelWarned
+    | Extended
+    | Edited
+)
+Transaction = tuple[Event, ...]  # the facts of one call

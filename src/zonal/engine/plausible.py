@@ -28,7 +28,7 @@ from zonal.errors import (
     text,
     whole_number,
 )
-from zonal.gp.hyperparameters import Fit, Weighted
+from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.model import Model
 from zonal.kernels.base import Kernel
 from zonal.spaces import Region
@@ -44,7 +44,7 @@ NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements", 
 
 
 @contextmanager
-def named(state: State, event: events.Event) -> Iterator[None]:
+def named(state: State, event: events.Transaction) -> Iterator[None]:
     """Name the event in an error about it."""
     try:
         yield
@@ -54,7 +54,7 @@ def named(state: State, event: events.Event) -> Iterator[None]:
         raise
 
 
-def facts(event: events.Event) -> events.Event:
+def facts(event: events.Transaction) -> events.Transaction:
     """Check that an event has facts, and return it."""
     _need(isinstance(event, tuple), "this must be a list", event)
     _need(event, "an event has at least one fact", event)
@@ -71,7 +71,7 @@ TYPES: dict[Any, Callable[[Any, str], Any]] = {
     int: partial(whole_number, least=0),
     float: finite_number,
 }
-CLASSES = {*get_args(events.Fact), Fit, Weighted, Model}
+CLASSES = {*get_args(events.Event), Fit, WeightedModel, Model}
 
 
 @cache
@@ -85,7 +85,7 @@ def _well_formed(value: Any, kind: Any, name: str = "") -> None:
     if kind in TYPES:
         TYPES[kind](value, name)
     elif kind in CLASSES:
-        wanted = "model with its weight" if kind is Weighted else kind.__name__
+        wanted = "model with its weight" if kind is WeightedModel else kind.__name__
         _need(isinstance(value, kind), f"this must be a {wanted}", value)
         for part, own in _fields(kind):
             _well_formed(getattr(value, part), own, NAMES.get(part, "this entry"))
@@ -95,9 +95,9 @@ def _well_formed(value: Any, kind: Any, name: str = "") -> None:
             _well_formed(item, get_args(kind)[0], name)
 
 
-def began(problem: Problem, fact: events.Began) -> None:
+def began(problem: Problem, fact: events.Created) -> None:
     """Raise if no study can have started like this."""
-    _well_formed(fact, events.Began)
+    _well_formed(fact, events.Created)
     whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
     standard_deviation(fact.noise, "noise")
     checked_price(fact.cheapest, "the cost of the cheapest look")
@@ -106,9 +106,9 @@ def began(problem: Problem, fact: events.Began) -> None:
     _need(plain, "looks have no time or cost in this study", (fact.time, fact.cheapest))
 
 
-def happens(state: State, fact: events.Fact) -> None:
+def happens(state: State, fact: events.Event) -> None:
     """Raise if a fact cannot have happened in this state."""
-    _need(type(fact) in get_args(events.Fact), "this is not a fact", fact)
+    _need(type(fact) in get_args(events.Event), "this is not a fact", fact)
     _well_formed(fact, type(fact))
     if type(fact) in HAPPENS:
         HAPPENS[type(fact)](state, fact)
@@ -137,7 +137,7 @@ def _asked(state: State, fact: events.Asked) -> None:
     checks.payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
 
 
-def _told(state: State, fact: events.Measured) -> None:
+def _told(state: State, fact: events.Told) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
         _untold(state, fact.number)
@@ -159,7 +159,7 @@ def _untold(state: State, number: int) -> None:
         raise TrialError(f"trial {number} was told already ({value!r}). {RESTORE}")
 
 
-def _ended(state: State, fact: events.Ended) -> None:
+def _ended(state: State, fact: events.Closed) -> None:
     _ongoing(state, fact)
     ends = ("given up",) if fact.barred else ("given up", "withdrawn")
     _need(fact.state in ends, "a trial is given up or withdrawn", fact.state)
@@ -170,7 +170,7 @@ def _noted(state: State, fact: events.Noted) -> None:
     checks.valueless(state, fact.number)
 
 
-def _allowed(state: State, fact: events.Allowed) -> None:
+def _allowed(state: State, fact: events.Unblocked) -> None:
     for number in fact.numbers:
         _exists(state, number)
     for number in fact.forbidden:
@@ -182,7 +182,7 @@ def _forbade(state: State, fact: events.Forbidden) -> None:
     checks.forbidden(state, fact.region)
 
 
-def _counted(state: State, fact: events.Mended) -> None:
+def _counted(state: State, fact: events.Amended) -> None:
     if not fact.observed:
         _exists(state, fact.number)
     elif fact.number >= state.observed.size:
@@ -210,7 +210,7 @@ def _observed(state: State, fact: events.Observed) -> None:
     _seen(state, fact.region, fact, standard_deviation(fact.noise, "noise"))
 
 
-def _seen(state: State, region: Region, fact: events.Measured | events.Observed, noise: float) -> None:
+def _seen(state: State, region: Region, fact: events.Told | events.Observed, noise: float) -> None:
     """Raise if this cannot have been measured of a region (minus another)."""
     if fact.minus is not None:
         _of_space(state, fact.minus, region.feedback)
@@ -283,7 +283,7 @@ def _model(problem: Problem, model: Model) -> None:
     _need(numbers, "the spread of a parameter must be a number", model.spread)
 
 
-def _ongoing(state: State, fact: events.Taken | events.Ended) -> None:
+def _ongoing(state: State, fact: events.Claimed | events.Closed) -> None:
     _exists(state, fact.number)
     checks.under_way(state, fact.number)
 
@@ -295,11 +295,11 @@ def _exists(state: State, number: int) -> None:
 
 HAPPENS: dict[type, Callable[[State, Any], object]] = {
     events.Asked: _asked,
-    events.Taken: _ongoing,
-    events.Measured: _told,
-    events.Ended: _ended,
+    events.Claimed: _ongoing,
+    events.Told: _told,
+    events.Closed: _ended,
     events.Noted: _noted,
-    events.Allowed: _allowed,
+    events.Unblocked: _allowed,
     events.Forbidden: _forbade,
     events.Observed: _observed,
     events.Corrected: _corrected,

@@ -160,7 +160,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Likely:
+class RegionProbability:
     """A region whose average probably lies beyond a threshold.
 
     Attributes
@@ -181,7 +181,7 @@ class Likely:
     sigma: float = math.nan
 
 
-class Bands(NamedTuple):
+class ConfidenceBands(NamedTuple):
     """The two kinds of uncertainty about a node, one entry per node, in the unit of the values.
 
     Attributes

@@ -21,7 +21,7 @@ from zonal.engine.possible import ALL, Possible
 from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import InvalidInput
-from zonal.policies.base import Rows, Terms
+from zonal.policies.base import RoundCosts, Rows
 from zonal.spaces import Node
 from zonal.tree import Tree
 
@@ -75,7 +75,7 @@ def _place(state: State, by: str) -> Node | None:
     return None if row < 0 else state.table.node(row)
 
 
-def _terms(draft: State, prices: Prices, by: str, free: bool) -> Terms:
+def _terms(draft: State, prices: Prices, by: str, free: bool) -> RoundCosts:
     """Return what looks cost now, and how much may be spent."""
     here, time = _place(draft, by), draft.began.time
     left = math.inf if free else draft.remaining + SLACK * draft.budget
@@ -91,10 +91,10 @@ def _terms(draft: State, prices: Prices, by: str, free: bool) -> Terms:
     tour = 1
     if here is not None and prices.travels:
         tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
-    return Terms(prices.times, prices.timed, time, left, of_rows, ways, tour)
+    return RoundCosts(prices.times, prices.timed, time, left, of_rows, ways, tour)
 
 
-def next_of_opening(state: State, terms: Terms | None = None, now: Possible | None = None) -> int | None:
+def next_of_opening(state: State, terms: RoundCosts | None = None, now: Possible | None = None) -> int | None:
     """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done.
 
     What is not possible `now` is left for later: trials that were limited do not count as part of the sweep.
@@ -126,7 +126,7 @@ def _left_of_opening(state: State) -> Iterator[int]:
             yield row
 
 
-def _is_news(state: State, row: int, terms: Terms | None) -> bool:
+def _is_news(state: State, row: int, terms: RoundCosts | None) -> bool:
     """Tell whether a cell of the opening is worth a look: under a given model, if it is not well known already.
 
     Where the time of a look is chosen too, only if a look of the usual time shows little. Only then is the gain
@@ -141,7 +141,7 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     return bool(state.seen().std[row] ** 2 > KNOWN_SHARE * prior)
 
 
-def _choose(draft: State, t: int, draw: int, terms: Terms | None, now: Possible | None) -> tuple[int, float]:
+def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Possible | None) -> tuple[int, float]:
     """Return the row to measure in round `t`, and for how long; nodes are split as needed."""
     first = next_of_opening(draft, terms, now) if draft.opening else None
     if first is not None:
@@ -175,7 +175,7 @@ def _askable(draft: State, now: Possible | None) -> Flags:
     return draft.table.askable if now is None else now.askable(draft)
 
 
-def _seen(draft: State, terms: Terms | None, now: Possible | None) -> Tree:
+def _seen(draft: State, terms: RoundCosts | None, now: Possible | None) -> Tree:
     """Return the nodes as a policy should see them."""
     seen = draft.seen(terms)
     return seen if now is None else now.seen(draft, seen)
@@ -191,7 +191,7 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
         open_nodes(draft, [row], expanded=False)
 
 
-def _time(draft: State, row: int, terms: Terms) -> float:
+def _time(draft: State, row: int, terms: RoundCosts) -> float:
     """Return how long to look at a cell of the opening: the usual time, or the nearest that can be paid."""
     if not draft.problem.policy.thrifty:
         return float(terms.times[0])

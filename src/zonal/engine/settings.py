@@ -27,15 +27,15 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
-from zonal.gp.fit_schedule import Learner
+from zonal.gp.fit_schedule import ModelFitter
 from zonal.gp.hyperparameters import Fit
 from zonal.gp.kernel_families import frame_of
-from zonal.gp.model import Model, Spec, Unknowns
+from zonal.gp.model import Model, ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.kernels.spectrum import Motif
-from zonal.policies.base import INDEX_LIMIT, Policy, Rules
+from zonal.policies.base import INDEX_LIMIT, BoundPolicy, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.spaces import Node, Region, Space, as_space
 from zonal.spaces.base import DEEPEST, forbidden_rule
@@ -202,7 +202,7 @@ def _is_unsaid(noise: Noise | None) -> bool:
     return isinstance(noise, PerWeight) and noise.std is None
 
 
-def _unknowns(settings: Settings, empirical: bool) -> Unknowns:
+def _unknowns(settings: Settings, empirical: bool) -> ModelSpec:
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
@@ -213,7 +213,7 @@ def _unknowns(settings: Settings, empirical: bool) -> Unknowns:
     if settings.mean is not None:
         mean = settings.sign * settings.mean
     noise = settings.noise is None or _is_unsaid(settings.noise)
-    return Unknowns(kernel, noise and not empirical, mean)
+    return ModelSpec(kernel, noise and not empirical, mean)
 
 
 class Problem:
@@ -228,7 +228,7 @@ class Problem:
         self.empirical = self.policy.empirical  # the belief has no models
         self.unknowns = _unknowns(settings, self.empirical)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
-        self.learner = Learner(self.unknowns, self.frame, learns=not self.empirical)
+        self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
         self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
         noise = settings.noise
         unsaid = _is_unsaid(noise)
@@ -239,7 +239,7 @@ class Problem:
         # What is learned then is the noise of about as large a region as an opening measures.
         self.usual_root = math.sqrt(self.space.cell((0, 0)).weight / USUAL_PARTS) if self.falls else 1.0
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
-        self.bound: tuple[Model | None, Rules] | None = None  # the policy bound to the model in use
+        self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
         self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts looks

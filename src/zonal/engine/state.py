@@ -21,23 +21,23 @@ from zonal._types import Flags
 from zonal.engine import initial_design, plausible
 from zonal.engine.apply import Difference, write
 from zonal.engine.costs import left, paid
-from zonal.engine.events import Asked, Began, Event, Fact, Measured, Observed
+from zonal.engine.events import Asked, Created, Event, Observed, Told, Transaction
 from zonal.engine.log import Log
 from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import EmpiricalBelief
-from zonal.gp.fit_schedule import Knowledge
+from zonal.gp.fit_schedule import FitState
 from zonal.gp.model import Model
 from zonal.gp.model_average import Mixture, MixtureOverlay
-from zonal.gp.stats import UNMEASURED, Ledger, Tally
-from zonal.gp.tracked import Tracked
+from zonal.gp.stats import UNMEASURED, NodeStats, ObservationStats
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import difference, footprints_of
-from zonal.policies.base import Terms
+from zonal.policies.base import RoundCosts
 from zonal.spaces import Region
 from zonal.tree import Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
-Reward = tuple[int, float, float | None, Ledger, float]
+Reward = tuple[int, float, float | None, ObservationStats, float]
 
 LONG = 2000  # events: a pickle of more is read as a file is, up to rounding but at once
 TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
@@ -46,20 +46,20 @@ TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 class State:
     """Everything a study knows after some events."""
 
-    def __init__(self, problem: Problem, began: Began) -> None:
+    def __init__(self, problem: Problem, began: Created) -> None:
         """Start with the root alone."""
         space, layout = problem.space, problem.frame.layout
         self.problem = problem
         self.began = began
-        self.events: Log[Event] = Log()  # the whole history
-        self.facts: tuple[Fact, ...] = (began,)  # of the event being written
+        self.events: Log[Transaction] = Log()  # the whole history
+        self.facts: tuple[Event, ...] = (began,)  # of the event being written
         self.h_max = began.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(began.h_max)  # the number of nodes at each depth
         self.opening: tuple[int, ...] = ()  # rows of the opening sweep, in order
 
         # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
         self.scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(began.time)
-        self.known: Knowledge = problem.learner.begin()
+        self.known: FitState = problem.learner.begin()
         self.cells = space.whole()  # by row, the extent of the region as the space encodes it
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
         noise = (began.noise if problem.noise_by_region else problem.usual_noise) * self.scale
@@ -67,17 +67,17 @@ class State:
         self.table = Tree.root(noise, splittable, began.forbidden)
         if self.model is not None and self.model.noise is not None:
             self.table = self.table.in_units(self.model.noise)
-        self.tallies: dict[int, Tally] = self.table.tallies  # what was measured at each node, by row
+        self.tallies: dict[int, NodeStats] = self.table.tallies  # what was measured at each node, by row
 
         # The footprints that the belief tracks, by slot: those of the nodes, and of other regions observed.
-        self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
+        self.tracked = FunctionalIndex(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.in_order = True  # slots are rows, until a region outside of the tree is observed
-        self.ledger = Ledger()  # all rewards
+        self.ledger = ObservationStats()  # all rewards
         self.has_sems = False  # whether any was told with a standard error
         self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
-        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
+        self._waiting: tuple[Reward | FunctionalIndex, ...] = ()  # what came since, to be added step by step
         self._shown = False  # whether the table holds the current posterior
         self._blind = False  # whether there is no posterior, for want of a kernel
         self._overlay: Any = None
@@ -104,10 +104,10 @@ class State:
     write = write
 
     @classmethod
-    def begin(cls, problem: Problem, first: Event, foreign: bool = False) -> State:
+    def begin(cls, problem: Problem, first: Transaction, foreign: bool = False) -> State:
         """Return the state after the first event; a `foreign` one, not from a study's own file, is checked."""
         began = first[0]
-        if not isinstance(began, Began):
+        if not isinstance(began, Created):
             raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
         problem.checked_depth(began.h_max)  # limits how many nodes can follow
         if foreign:
@@ -132,13 +132,13 @@ class State:
         twin.__dict__ = {**self.__dict__}
         return twin
 
-    def apply(self, event: Event, foreign: bool = False) -> State:
+    def apply(self, event: Transaction, foreign: bool = False) -> State:
         """Return the state after one more event; a `foreign` one, not from a study's own file, is checked."""
         after = self.fork()
         after._enter(event, foreign)
         return after
 
-    def apply_all(self, events: Iterable[Event], at_once: bool = False, foreign: bool = False) -> State:
+    def apply_all(self, events: Iterable[Transaction], at_once: bool = False, foreign: bool = False) -> State:
         """Return the state after many events; with `at_once` the belief is built from scratch when first read."""
         after, learner = self.fork(), self.problem.learner
         for event in events:
@@ -147,7 +147,7 @@ class State:
                 after.rebase()
         return after
 
-    def _enter(self, event: Event, foreign: bool) -> None:
+    def _enter(self, event: Transaction, foreign: bool) -> None:
         """Write the facts of an event, one after the other."""
         if foreign:
             with plausible.named(self, event):
@@ -176,7 +176,7 @@ class State:
         return after
 
     @property
-    def history(self) -> tuple[Event, ...]:
+    def history(self) -> tuple[Transaction, ...]:
         """All events, and the facts so far of the one being written."""
         return (*self.events, self.facts)
 
@@ -226,13 +226,13 @@ class State:
         for step in self._waiting:
             if alone and belief.fragile:
                 break
-            belief = belief.tracking(step) if type(step) is Tracked else belief.observing(*step)  # type: ignore[misc]
+            belief = belief.tracking(step) if type(step) is FunctionalIndex else belief.observing(*step)  # type: ignore[misc]
         if self._waiting and alone and belief.fragile:  # it must be what opening the file would give
             belief = self._built(self.tracked, self.ledger)
         self.worked_out, self._waiting = belief, ()
         return belief
 
-    def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
+    def _built(self, tracked: FunctionalIndex, ledger: ObservationStats) -> Mixture | EmpiricalBelief:
         """Return the belief from some rewards at once, under the models in use."""
         if self.problem.empirical:
             return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
@@ -255,7 +255,7 @@ class State:
             self.table = Tree(self.table, self.tallies, self.pending)
         return self.table
 
-    def seen(self, terms: Terms | None = None) -> Tree:
+    def seen(self, terms: RoundCosts | None = None) -> Tree:
         """Return the nodes as a policy should see them: trials under way make std smaller, and looks may cost."""
         if self.pending:
             columns = self.overlay().columns
@@ -347,7 +347,7 @@ class State:
         """Return the draw number of the next trial: the lowest that is free."""
         return min(self.freed) if self.freed else self.draws
 
-    def tally(self, row: int) -> Tally:
+    def tally(self, row: int) -> NodeStats:
         """Return what was measured at a node."""
         return self.tallies.get(row, UNMEASURED)
 
@@ -362,7 +362,7 @@ class State:
         """Tell whether a node may be split."""
         return bool(self.table.first_child[row] < 0 and not self.table.smallest[row])
 
-    def spent_on(self, fact: Measured) -> tuple[float, float]:
+    def spent_on(self, fact: Told) -> tuple[float, float]:
         """Return the time really spent on a trial, and its cost."""
         asked = self.asked[fact.number]
         return asked.time if fact.time is None else fact.time, paid(asked, fact.time)
@@ -388,13 +388,13 @@ class State:
                 held[row] = (parent >= 0 and held[parent]) or any(ban.holds(self.region(row)) for ban in bans)
         return held
 
-    def wait(self, step: Reward | Tracked) -> None:
+    def wait(self, step: Reward | FunctionalIndex) -> None:
         """Have the belief take in one more step when it is next read."""
         self._waiting = (*self._waiting, step)
         self._shown, self._overlay = False, None
 
 
-def _again(settings: Settings, events: Sequence[Event], blind: bool) -> State:
+def _again(settings: Settings, events: Sequence[Transaction], blind: bool) -> State:
     """Return the state that settings and events make: to the last bit, unless the history is long."""
     first, *later = events
     state = State.begin(Problem(settings), first).apply_all(later, at_once=len(events) > LONG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from zonal.engine.events import Asked, Corrected, Ended, Event, Fact, Measured, Noted, Observed, Retracted
+from zonal.engine.events import Asked, Closed, Corrected, Event, Noted, Observed, Retracted, Told, Transaction
 from zonal.engine.results import State
 
 Source = tuple[bool, int]  # whether it is an observation, and its number
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     time: float | None = None
 
 
-def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
+def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
     """Return all outcomes of each trial and observation, the latest last.
 
     The trials and observations are in the order in which their values first came in, whatever was corrected later.
@@ -55,7 +55,7 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
                 found[False, fact.number] = [*before, last._replace(note=fact.note)]
             elif (said := _said(fact, at)) is not None:
                 source, outcome = said
-                before = found.pop(source, []) if isinstance(fact, Measured) else found.setdefault(source, [])
+                before = found.pop(source, []) if isinstance(fact, Told) else found.setdefault(source, [])
                 if isinstance(fact, Corrected):
                     outcome = outcome._replace(time=before[-1].time)
                 elif before and before[-1].state == "asked" and not outcome.note:
@@ -64,14 +64,14 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
     return found
 
 
-def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
+def _said(fact: Event, at: int) -> tuple[Source, Outcome] | None:
     """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
     match fact:
         case Asked():
             return (False, fact.number), Outcome(at, "asked", by=fact.by)
-        case Measured():
+        case Told():
             return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note, time=fact.time)
-        case Ended():
+        case Closed():
             return (False, fact.number), Outcome(at, fact.state, note=fact.note)
         case Corrected():
             state: State = "observed" if fact.observed else "told"

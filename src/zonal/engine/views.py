@@ -13,12 +13,12 @@ from zonal.engine.state import State
 from zonal.errors import InvalidInput
 from zonal.gp.model_average import Mixture
 from zonal.gp.posterior import GaussianBelief, Overlay
-from zonal.policies.base import Rows, View
+from zonal.policies.base import ModelView, Rows
 
 TYPICAL_CELLS = 8  # of the smallest, which stand for all
 
 
-def views(state: State, pending: bool = True) -> list[View]:
+def views(state: State, pending: bool = True) -> list[ModelView]:
     """Return the nodes under each model, with or without the pending trials."""
     belief, tree = state.belief, state.tree
     if not isinstance(belief, Mixture):
@@ -40,7 +40,7 @@ def views(state: State, pending: bool = True) -> list[View]:
             return own.covariance(slots[rows], slots[others])
 
         made.append(
-            View(
+            ModelView(
                 weight=weight,
                 mean=member.mean[of_rows] + (member.model.mean - belief.zero),
                 std=np.sqrt(own.variance[of_rows]),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from zonal._types import Floats
 from zonal.errors import InvalidInput, NumericalWarning
 from zonal.gp.model_average import Member
-from zonal.gp.stats import Ledger
-from zonal.gp.tracked import Tracked
+from zonal.gp.stats import ObservationStats
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 
@@ -35,20 +35,20 @@ class EmpiricalBelief:
         self.zero = zero
 
     @classmethod
-    def built(cls, size: int, zero: float, ledger: Ledger) -> EmpiricalBelief:
+    def built(cls, size: int, zero: float, ledger: ObservationStats) -> EmpiricalBelief:
         """Return the belief from all rewards so far."""
         mean, count = np.zeros(size), np.zeros(size)
         for (slot, _), line in ledger.lines.items():
             mean[slot], count[slot] = line.mean - zero, line.number
         return cls(mean, count, zero)
 
-    def tracking(self, tracked: Tracked) -> EmpiricalBelief:
+    def tracking(self, tracked: FunctionalIndex) -> EmpiricalBelief:
         """Return the belief that tracks more footprints too."""
         more = np.zeros(tracked.size - len(self.mean))
         return EmpiricalBelief(np.concatenate((self.mean, more)), np.concatenate((self._count, more)), self.zero)
 
     def observing(
-        self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
+        self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float = 1.0
     ) -> EmpiricalBelief:
         """Return the belief with one more reward; `ledger` holds all rewards including this one."""
         mean, count, line = self.mean.copy(), self._count.copy(), ledger.lines[slot, True]

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zonal._types import Floats
-from zonal.gp.hyperparameters import RATIOS, Fit, Weighted, weigh
-from zonal.gp.kernel_families import Frame
-from zonal.gp.model import SMALLEST, Model, Unknowns, first_guess, standard_units
-from zonal.gp.stats import Data, Ledger
-from zonal.gp.tracked import Tracked
+from zonal.gp.hyperparameters import RATIOS, Fit, WeightedModel, weigh
+from zonal.gp.kernel_families import ModelSpace
+from zonal.gp.model import SMALLEST, Model, ModelSpec, first_guess, standard_units
+from zonal.gp.stats import ObservationStats, StatsArrays
+from zonal.gp.tracked import FunctionalIndex
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
@@ -30,7 +30,7 @@ FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, needed for a check
 
 
-class Knowledge(NamedTuple):
+class FitState(NamedTuple):
     """What has been learned so far."""
 
     fit: Fit  # the models in use
@@ -45,23 +45,23 @@ class Knowledge(NamedTuple):
         return not self.warned and before < times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
 
-class Learner:
+class ModelFitter:
     """Learns models from rewards, if anything is to be learned; it has no state of its own."""
 
-    def __init__(self, unknowns: Unknowns, frame: Frame, learns: bool = True) -> None:
+    def __init__(self, unknowns: ModelSpec, frame: ModelSpace, learns: bool = True) -> None:
         self.unknowns = unknowns  # what is learned, if the belief has models at all
         self.learns = learns and (unknowns.given is None or unknowns.noise or unknowns.mean is None)
         self._frame = frame
 
-    def begin(self) -> Knowledge:
+    def begin(self) -> FitState:
         """Return what is known before the first reward."""
-        return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
+        return FitState(_alone(first_guess(self.unknowns, self._frame, [])))
 
-    def stale(self, known: Knowledge, total: int) -> bool:
+    def stale(self, known: FitState, total: int) -> bool:
         """Tell whether rewards came in since the last fit."""
         return self.learns and total > known.learned_from
 
-    def learn(self, known: Knowledge | None, ledger: Ledger, tracked: Tracked) -> Fit:
+    def learn(self, known: FitState | None, ledger: ObservationStats, tracked: FunctionalIndex) -> Fit:
         """Return the models given all rewards; the search starts from `known`, or covers everything."""
         data, total, frame, unknowns = ledger.data(odd=tracked.odd), ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
@@ -73,7 +73,7 @@ class Learner:
         before = None if known is None else known.fit
         return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
-    def adopt(self, known: Knowledge, fit: Fit, total: int, anew: bool) -> Knowledge:
+    def adopt(self, known: FitState, fit: Fit, total: int, anew: bool) -> FitState:
         """Return what is known after switching to a new fit of `total` rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
         due = total + max(1, int(growth * total))
@@ -98,7 +98,7 @@ class Learner:
             )
         return ""
 
-    def lost(self, ledger: Ledger, tracked: Tracked) -> str:
+    def lost(self, ledger: ObservationStats, tracked: FunctionalIndex) -> str:
         """Return a warning if rewards differ so little that their squares vanish, or ""."""
         spread = float(np.ptp(ledger.data(odd=tracked.odd).mean)) if ledger.total else 0.0
         if not 0 < spread < SMALLEST:
@@ -107,7 +107,9 @@ class Learner:
             f"measurements differ by {spread:.3g} at most, too little to be squared; tell them in a smaller unit."
         )
 
-    def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
+    def doubt(
+        self, known: FitState, ledger: ObservationStats, tracked: FunctionalIndex, noise: float | None
+    ) -> str:
         """Compare what was given with what would be learned in its place; return a warning, or "".
 
         `noise` is what was given, if it is one number.
@@ -120,7 +122,7 @@ class Learner:
             return ""  # nothing was given, or not a single number
         data = ledger.data(forget, tracked.odd)
         keys = tracked.keys.take(data.slots, axis=1)
-        unknowns = Unknowns(spec, True, self.unknowns.mean)
+        unknowns = ModelSpec(spec, True, self.unknowns.mean)
         free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)
         found = free.model.noise
         assert found is not None
@@ -135,7 +137,7 @@ class Learner:
         return ""
 
 
-def _far_off(data: Data, fit: Fit, held: float) -> tuple[float, float]:
+def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:
     """Return the share of models whose noise is far larger, and far smaller, than that `held`."""
     weights, noises, scales = np.array(
         [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in fit.members]
@@ -152,4 +154,4 @@ def _times(ratio: float) -> str:
 
 def _alone(model: Model) -> Fit:
     """Return a fit with a single model."""
-    return Fit(model, (Weighted(1.0, model),), ())
+    return Fit(model, (WeightedModel(1.0, model),), ())

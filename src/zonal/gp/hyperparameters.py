@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from zonal._blas import eigh, one_thread
 from zonal._types import Floats
-from zonal.gp.kernel_families import Family, Frame, kernel_from
+from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.model import (
     BOUNDS,
     CORRELATION_PRIOR,
@@ -32,10 +32,10 @@ from zonal.gp.model import (
     NOISE_PRIOR,
     VARIANCE_PRIOR,
     Model,
-    Unknowns,
+    ModelSpec,
     standard_units,
 )
-from zonal.gp.stats import Data
+from zonal.gp.stats import StatsArrays
 
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
 Cell = tuple[int, Steps]  # a family and its steps
@@ -54,7 +54,7 @@ KEPT = 4  # cells from which the next fit starts
 
 
 @dataclass(frozen=True)
-class Weighted:
+class WeightedModel:
     """A model and its weight."""
 
     weight: float
@@ -66,14 +66,14 @@ class Fit:
     """The result of a fit."""
 
     model: Model  # summary of the posterior: the most probable family, with posterior means of the log-parameters
-    members: tuple[Weighted, ...]  # a few models that represent the posterior; their weights add up to 1
+    members: tuple[WeightedModel, ...]  # a few models that represent the posterior; their weights add up to 1
     best: tuple[Cell, ...]  # where the next fit starts
 
 
 class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
-    def __init__(self, data: Data, unknowns: Unknowns) -> None:
+    def __init__(self, data: StatsArrays, unknowns: ModelSpec) -> None:
         self.shift, self.scale = standard_units(data, unknowns.mean)
         self.unknowns, self._data = unknowns, data
         given = unknowns.given is not None
@@ -149,11 +149,11 @@ class Evidence:
         return np.asarray(self.scale * np.sqrt(self._noise_variances))
 
 
-class Explorer:
+class GridSearch:
     """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
-        self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
+        self, evidence: Evidence, frame: ModelSpace, families: list[tuple[Family, float]], correlate: Correlate
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
         self._symbols = symbols = np.array(frame.symbols)
@@ -264,7 +264,7 @@ class Explorer:
         for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
             i, s, v = np.unravel_index(place, weights.shape)
             own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), {}, float(offsets[i, s, v]))
-            members.append(Weighted(times / number, own))
+            members.append(WeightedModel(times / number, own))
         # If axes are equivalent, cells tie; rounding must not decide between them.
         likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
@@ -295,9 +295,9 @@ class Explorer:
 
 
 def weigh(
-    data: Data,  # rewards, collapsed
-    frame: Frame,  # the space as learning sees it
-    unknowns: Unknowns,  # what to learn
+    data: StatsArrays,  # rewards, collapsed
+    frame: ModelSpace,  # the space as learning sees it
+    unknowns: ModelSpec,  # what to learn
     correlate: Correlate,  # family and parameters by axis to correlations between the data's lines
     covariance: Floats | None,  # shape (D, D): between the lines, if the kernel is given
     previous: Fit | None,  # where to start; without it the result follows from the data alone
@@ -306,7 +306,7 @@ def weigh(
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
-    explorer = Explorer(evidence, frame, families, correlate)
+    explorer = GridSearch(evidence, frame, families, correlate)
     everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
     with one_thread():
         if covariance is not None:

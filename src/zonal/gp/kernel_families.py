@@ -16,13 +16,13 @@ from zonal._types import Floats, Smoothness
 from zonal.errors import need
 from zonal.gp.posterior import Covariance
 from zonal.gp.tracked import Keys
-from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
+from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
 from zonal.kernels.callable import Custom, check_profiles
-from zonal.kernels.covariance import MOST_KEPT, ProductCovariance, Tables
+from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.kernels.spectrum import LENGTHS, Motif, usual_lengths
-from zonal.spaces import MemberSpace
+from zonal.spaces import FiniteSpace
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
@@ -47,7 +47,7 @@ TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of k
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
 
 
-class Frame:
+class ModelSpace:
     """A space of axes as learning sees it."""
 
     costly = False  # whether covariances are sums over members
@@ -59,7 +59,7 @@ class Frame:
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
         self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
-        self._tables = Tables(self.layout)
+        self._tables = CovarianceCache(self.layout)
         self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
 
     def family(self, wanted: Family | None) -> Family:
@@ -86,7 +86,7 @@ class Frame:
 
     def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
         """Raise if a kernel that was given is none, or if that is so of the class of those to be learned."""
-        axes = [Straight(symbol) for symbol in self.symbols] if self._space.axes is None else self._space.axes
+        axes = [PlainAxis(symbol) for symbol in self.symbols] if self._space.axes is None else self._space.axes
         kernels = [kernel] if kernel is not None else []
         if wanted is not None:
             family = self.family(wanted)
@@ -159,17 +159,17 @@ def _few(values: list[float]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def frame_of(space: Any, feedback: Feedback) -> Frame:
+def frame_of(space: Any, feedback: Feedback) -> ModelSpace:
     """Return a space as beliefs see it."""
-    return SubsetFrame(space, feedback) if space.axes is None else Frame(space, feedback)
+    return FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
 
 
-class SubsetFrame(Frame):
+class FiniteModelSpace(ModelSpace):
     """A space of members."""
 
     costly = True
 
-    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
+    def __init__(self, space: FiniteSpace, feedback: Feedback) -> None:
         super().__init__(space, feedback)
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
@@ -187,7 +187,7 @@ class SubsetFrame(Frame):
         if isinstance(kernel, Custom):
             return None
         matches = [isinstance(term, Categorical) for term in kernel.terms]
-        features = [Straight(symbol) for symbol in self.symbols]
+        features = [PlainAxis(symbol) for symbol in self.symbols]
         slopes = kernel.slopes(features) if all(self.symbols) or not any(matches) else None
         return None if slopes is None else Smoothness(slopes, None, None, self.sides)
 

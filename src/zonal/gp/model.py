@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from zonal._types import Floats
-from zonal.gp.kernel_families import Family, Frame, kernel_from
-from zonal.gp.stats import Data
+from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
+from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
 
@@ -34,7 +34,7 @@ Spec = Kernel | Family | None
 
 
 @dataclass(frozen=True)
-class Unknowns:
+class ModelSpec:
     """Which parts of the model are learned; what is given is kept."""
 
     kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
@@ -83,7 +83,7 @@ class Model:
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
-def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
+def standard_units(data: StatsArrays, mean: float | None) -> tuple[float, float]:
     """Return shift (the prior mean, if given) and scale that standardise rewards, from averages if possible."""
     own = data.averages
     if own.any():
@@ -104,7 +104,7 @@ def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) 
     return shift, max(top * math.sqrt(squares), SMALLEST)
 
 
-def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
+def first_guess(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) -> Model:
     """Return a model to use until there are enough rewards to learn from."""
     centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
     kernel = unknowns.given

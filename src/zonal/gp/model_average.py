@@ -17,12 +17,12 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.gp.hyperparameters import Weighted
-from zonal.gp.kernel_families import Frame
+from zonal.gp.hyperparameters import WeightedModel
+from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
-from zonal.gp.stats import Data, Ledger
-from zonal.gp.tracked import Tracked
+from zonal.gp.stats import ObservationStats, StatsArrays
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
@@ -39,7 +39,7 @@ class Member(GaussianBelief):
     log_weight : float
     """
 
-    def __init__(self, covariance: Covariance, tracked: Tracked, model: Model, log_weight: float) -> None:
+    def __init__(self, covariance: Covariance, tracked: FunctionalIndex, model: Model, log_weight: float) -> None:
         super().__init__(covariance, tracked)
         self.model = model
         self.log_weight = log_weight
@@ -51,7 +51,7 @@ class Member(GaussianBelief):
         assert self.model.noise is not None
         return self.model.noise**2 / weight
 
-    def from_data(self, data: Data, of: Ints | None = None) -> Self:
+    def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
@@ -64,7 +64,9 @@ class Member(GaussianBelief):
         odd = self.tracked.odd
         return self.model.mean * odd[slot] if slot in odd else self.model.mean
 
-    def after(self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float) -> Self:
+    def after(
+        self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float
+    ) -> Self:
         """Return the belief with one more reward: see `Mixture.observing`."""
         if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
             return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
@@ -95,7 +97,12 @@ class Mixture:
 
     @classmethod
     def built(
-        cls, frame: Frame, models: Sequence[Weighted], zero: float, tracked: Tracked, ledger: Ledger
+        cls,
+        frame: ModelSpace,
+        models: Sequence[WeightedModel],
+        zero: float,
+        tracked: FunctionalIndex,
+        ledger: ObservationStats,
     ) -> Mixture:
         """Return the belief from all rewards so far under some models."""
         members = [
@@ -104,11 +111,11 @@ class Mixture:
         data = ledger.data()
         return cls([own.from_data(data) for own in members] if ledger.total else members, zero)
 
-    def tracking(self, tracked: Tracked) -> Mixture:
+    def tracking(self, tracked: FunctionalIndex) -> Mixture:
         """Return the mixture that tracks more footprints too."""
         return Mixture([own.tracking(tracked) for own in self.members], self.zero)
 
-    def check(self, slot: int, reward: float, variance: float, ledger: Ledger) -> None:
+    def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
         prior = max(self.members, key=_log_weight).prior[slot]
         exact = ledger.exact(slot, KNOWN * prior)
@@ -123,7 +130,7 @@ class Mixture:
             )
 
     def observing(
-        self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
+        self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float = 1.0
     ) -> Mixture:
         """Return the mixture with one more reward; `ledger` holds all rewards including this one.
 

@@ -26,7 +26,7 @@ from zonal._blas import SHARED_FROM, libraries, one_thread
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
 from zonal.gp.tiles import SQUARE, Tiles
-from zonal.gp.tracked import Tracked
+from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
@@ -75,7 +75,7 @@ class GaussianBelief:
         Warnings so far, for the owner of the belief to emit.
     """
 
-    def __init__(self, covariance: Covariance, tracked: Tracked) -> None:
+    def __init__(self, covariance: Covariance, tracked: FunctionalIndex) -> None:
         libraries()  # found now, not during the first measurement
         self._covariance = covariance
         self.tracked = tracked
@@ -106,7 +106,7 @@ class GaussianBelief:
         """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
-    def tracking(self, tracked: Tracked) -> Self:
+    def tracking(self, tracked: FunctionalIndex) -> Self:
         """Return the belief that tracks more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zonal._types import Floats
 
 
-class Line(NamedTuple):
+class RewardStats(NamedTuple):
     """Rewards of one footprint with one kind of noise."""
 
     number: int = 0
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
     weight: float = 0.0  # total weight; the number of rewards if each took the usual time
 
-    def plus(self, reward: float, variance: float | None, weight: float = 1.0) -> Line:
+    def plus(self, reward: float, variance: float | None, weight: float = 1.0) -> RewardStats:
         """Return the line with one more reward; `variance` is None if its noise is learned."""
         count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
         total = self.weight + weight
@@ -42,44 +42,44 @@ class Line(NamedTuple):
             share = own / (own + variance)
             scatter += surprise**2 / (own + variance)
             own = share * variance
-        return Line(count, self.mean + share * surprise, scatter, own, total)
+        return RewardStats(count, self.mean + share * surprise, scatter, own, total)
 
 
-NO_REWARDS = Line()
+NO_REWARDS = RewardStats()
 
 
-class Tally(NamedTuple):
+class NodeStats(NamedTuple):
     """What was told at one node of the tree, observations excluded; `Tree` has columns of it."""
 
     answered: int = 0  # trials told, including those told as differences
-    plain: Line = NO_REWARDS  # without a standard error, in the mean by time
-    known: Line = NO_REWARDS  # with one, in the mean by precision
+    plain: RewardStats = NO_REWARDS  # without a standard error, in the mean by time
+    known: RewardStats = NO_REWARDS  # with one, in the mean by precision
 
     @property
     def number(self) -> int:
         """Trials told as averages."""
         return self.plain.number + self.known.number
 
-    def told(self, reward: float, sem: float | None, time: float) -> Tally:
+    def told(self, reward: float, sem: float | None, time: float) -> NodeStats:
         """Return the tally with one more reward."""
         answered, plain, known = self
         if sem is None:
-            return Tally(answered + 1, plain.plus(reward, None, time), known)
-        return Tally(answered + 1, plain, known.plus(reward, sem**2))
+            return NodeStats(answered + 1, plain.plus(reward, None, time), known)
+        return NodeStats(answered + 1, plain, known.plus(reward, sem**2))
 
-    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> Tally:
+    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> NodeStats:
         """Return the tally with exactly these rewards, with their standard errors and times."""
-        own = Tally(self.answered - self.number)
+        own = NodeStats(self.answered - self.number)
         for reward, sem, time in rewards:
             own = own.told(reward, sem, time)
         return own
 
 
-UNMEASURED = Tally()
+UNMEASURED = NodeStats()
 
 
 @dataclass(frozen=True)
-class Data:
+class StatsArrays:
     """The ledger as arrays, one entry per line.
 
     Attributes
@@ -139,7 +139,7 @@ class Data:
         return slots[order], mean[order], left[order]
 
 
-class Ledger(NamedTuple):
+class ObservationStats(NamedTuple):
     """All rewards so far.
 
     Attributes
@@ -153,25 +153,25 @@ class Ledger(NamedTuple):
 
     total: int = 0
     distinct: int = 0
-    lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed
+    lines: dict[tuple[int, bool], RewardStats] = {}  # noqa: RUF012  # never changed
 
-    def plus(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> Ledger:
+    def plus(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> ObservationStats:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
         total, distinct, lines = self
         key = (slot, variance is None)
         line = lines.get(key, NO_REWARDS)
         if line is NO_REWARDS:
             distinct += (slot, variance is not None) not in lines
-        return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
+        return ObservationStats(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
 
-    def having(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> Ledger:
+    def having(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> ObservationStats:
         """Return the ledger in which a footprint has exactly these rewards, with their variances and weights."""
-        own = Ledger()
+        own = ObservationStats()
         for reward, variance, weight in rewards:
             own = own.plus(slot, reward, variance, weight)
         both = {**self.lines, **own.lines}  # lines keep their places
         lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
-        return Ledger(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
+        return ObservationStats(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
 
     def exact(self, slot: int, variance: float) -> float | None:
         """Return the mean reward of a footprint if its noise variance is known and at most this; else None."""
@@ -194,7 +194,7 @@ class Ledger(NamedTuple):
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
-    def data(self, forget: float | None = None, odd: Mapping[int, float] | None = None) -> Data:
+    def data(self, forget: float | None = None, odd: Mapping[int, float] | None = None) -> StatsArrays:
         """Return the ledger as arrays; with `forget`, treat that known noise of all rewards as to be learned.
 
         `odd` has the total weights of footprints that are not averages.
@@ -204,7 +204,7 @@ class Ledger(NamedTuple):
         number, mean, scatter, variance, weight = columns.reshape(5, -1)
         unknown = (learned > 0) | (forget is not None)
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
-        return Data(
+        return StatsArrays(
             slots=slots,
             mean=mean,
             count=np.where(unknown, weight, 0.0),

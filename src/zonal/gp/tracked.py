@@ -35,7 +35,7 @@ class Layout(Protocol):
         """Return what a kernel needs to know about each footprint with itself."""
 
 
-class Tracked:
+class FunctionalIndex:
     """Footprints by slot, in order of tracking; it never changes.
 
     Several models need the same pairs in turn, so the last answer of each kind is cached. Keys of footprints that
@@ -63,9 +63,9 @@ class Tracked:
     _cross: tuple[Any, Any] = None, None
     _between: tuple[tuple[Any, Any], ...] = ()  # the last few answers
 
-    def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
+    def plus(self, keys: Keys, total: float = 1.0) -> FunctionalIndex:
         """Return these footprints and more ones of this total weight."""
-        after = Tracked.__new__(Tracked)
+        after = FunctionalIndex.__new__(FunctionalIndex)
         after.layout, after.odd = self.layout, self.odd if total == 1 else {**self.odd, self.size: total}
         after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
         return after

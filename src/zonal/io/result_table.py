@@ -34,7 +34,7 @@ class Span(NamedTuple):
     high: float
 
 
-class Chance(float):
+class Probability(float):
     """A probability: printed in per cent, never as 0 or 100; a plain number in a data frame."""
 
 
@@ -139,7 +139,7 @@ class Listing:
                 for side in ("low", "high"):  # of "l [deg]": "l low [deg]"
                     plain[f"{word} {side}{bracket}{unit}"] = [getattr(cell, side, None) for cell in cells]
             else:
-                plain[name] = [float(cell) if isinstance(cell, Chance) else cell for cell in cells]
+                plain[name] = [float(cell) if isinstance(cell, Probability) else cell for cell in cells]
         return plain
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -316,7 +316,7 @@ def _text(cell: Cell, form: str) -> str:
     if isinstance(cell, Span):
         low, high = f"{cell.low:.6g}", f"{cell.high:.6g}"
         return low if cell.low == cell.high else f"{low}..{high}"
-    if isinstance(cell, Chance):
+    if isinstance(cell, Probability):
         return percent(cell)
     return format(cell, form) if isinstance(cell, float) else str(cell)
 

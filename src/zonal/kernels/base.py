@@ -29,7 +29,7 @@ AXES_AT_ONCE = 16  # factors multiplied before what is large goes to the exponen
 
 
 @dataclass(frozen=True)
-class Along:
+class StationaryFactor:
     """The factor of a kernel along one continuous axis."""
 
     profile: Profile
@@ -43,7 +43,7 @@ class Along:
 
 
 @dataclass(frozen=True)
-class Match:
+class CategoricalFactor:
     """The factor of a kernel along one categorical axis: 1 for equal symbols, else a correlation."""
 
     correlation: float
@@ -54,11 +54,11 @@ class Match:
         return 2 * (1 - self.correlation)
 
 
-Factor = Along | Match
+Factor = StationaryFactor | CategoricalFactor
 
 
 @dataclass(frozen=True)
-class Straight:
+class PlainAxis:
     """What a kernel needs to know of an axis or feature that does not change its factor (a ring does)."""
 
     symbolic: bool = False
@@ -150,7 +150,7 @@ class Term(Kernel, ABC):
 
 def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
-    lines = [factor for factor in factors(term, axes) if isinstance(factor, Along)]
+    lines = [factor for factor in factors(term, axes) if isinstance(factor, StationaryFactor)]
     variances = np.array([one.profile.derivatives for one in lines], dtype=float).T
     scales = np.array([one.lengthscale for one in lines])
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
@@ -221,7 +221,7 @@ class ProductKernel(Term):
         """Return the factor of each axis; raise if one is categorical."""
         fix = "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...)."
         need(not any(symbols), "this kernel measures distances, and symbols have none", self, fix)
-        return [Along(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
+        return [StationaryFactor(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
@@ -325,7 +325,7 @@ class Categorical(Term):
         """Return the factor of each axis; raise if one is continuous."""
         fix = "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...)."
         need(all(symbols), "this kernel compares symbols, and the space has a continuous axis", self, fix)
-        return [Match(number) for number in self.correlations(len(symbols)).tolist()]
+        return [CategoricalFactor(number) for number in self.correlations(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, need
-from zonal.kernels.base import Along, Kernel, Term
+from zonal.kernels.base import Kernel, StationaryFactor, Term
 from zonal.kernels.spectrum import Motif
 from zonal.kernels.stationary import Closed
 
@@ -64,12 +64,14 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
         except InvalidInput:  # whether a kernel fits the space is judged with the belief, which knows why not
             continue
         for axis, side, own in zip(axes, sides.tolist(), factors, strict=True):
-            if isinstance(own, Along) and not isinstance(own.profile, Closed):  # those of Zonal itself are closed
+            if isinstance(own, StationaryFactor) and not isinstance(
+                own.profile, Closed
+            ):  # those of Zonal itself are closed
                 wrapped: Any = axis.factor(own)
                 _check_profile(wrapped, side, type(term).__name__)
 
 
-def _check_profile(factor: Along, side: float, name: str) -> None:
+def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
     """Test one profile at places evenly spread along an axis."""
     places = np.linspace(0.0, side / factor.lengthscale, TRIED_PLACES)
     apart = np.abs(places[:, None] - places)

@@ -27,7 +27,7 @@ class Beside(NamedTuple):
     others: NDArray[Any]
 
 
-class Side(NamedTuple):
+class ExpandedCombination(NamedTuple):
     """Footprints split into parts: the keys of distinct parts, and of which of them each footprint is the sum."""
 
     keys: Floats
@@ -49,19 +49,19 @@ class Side(NamedTuple):
         return total
 
 
-class Sums(NamedTuple):
+class CombinationPairs(NamedTuple):
     """All pairs of footprints among which there are sums: the pairs of their parts, and how to add them."""
 
     pairs: Pairs
-    some: Side
-    others: Side
+    some: ExpandedCombination
+    others: ExpandedCombination
 
     def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
         """Return the covariances, given a function that computes those of the parts."""
         return self.others.added(self.some.added(covariances(self.pairs)).T).T
 
 
-class OwnSums(NamedTuple):
+class CombinationVariances(NamedTuple):
     """Footprints paired with themselves, among which there are sums."""
 
     pairs: Pairs  # of each footprint with itself, with another footprint in place of a sum
@@ -78,7 +78,7 @@ class OwnSums(NamedTuple):
         return found
 
 
-class Book:
+class CombinationTable:
     """The sums that a layout has met, numbered from 1, and their parts."""
 
     def __init__(self) -> None:
@@ -115,14 +115,16 @@ class Book:
         keys = np.stack([self._keys[number] for number in distinct.tolist()], axis=1)
         return keys, where.reshape(parts.shape), weights
 
-    def apart(self, keys: Floats) -> Side:
+    def apart(self, keys: Floats) -> ExpandedCombination:
         """Return footprints split into parts; what is not a sum is its own only part."""
         sums = (keys[0] < 0).nonzero()[0]
         first = np.arange(keys.shape[1])
         if not sums.size:
-            return Side(keys, first, sums, np.zeros((0, 1), dtype=np.intp), np.zeros((0, 1)))
+            return ExpandedCombination(keys, first, sums, np.zeros((0, 1), dtype=np.intp), np.zeros((0, 1)))
         plain = np.delete(first, sums)
         own, parts, weights = self.parts(keys[0, sums])
         first[plain] = np.arange(plain.size)
         first[sums] = plain.size + parts[:, 0]
-        return Side(np.concatenate((keys[:, plain], own), axis=1), first, sums, plain.size + parts, weights)
+        return ExpandedCombination(
+            np.concatenate((keys[:, plain], own), axis=1), first, sums, plain.size + parts, weights
+        )

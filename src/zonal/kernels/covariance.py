@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
-from zonal.kernels.base import Factor, Kernel, Match, Term
-from zonal.kernels.combinations import OwnSums, Pairs, Sums
+from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
+from zonal.kernels.combinations import CombinationPairs, CombinationVariances, Pairs
 from zonal.kernels.integrals import quick
-from zonal.kernels.layout import Alike, Intervals, ProductLayout, Repeated
+from zonal.kernels.layout import IntervalIndex, PairCases, ProductLayout, RepeatedPairs
 from zonal.kernels.measures import Measure, means
 from zonal.kernels.spectrum import Motif, Pieces
 from zonal.kernels.stationary import Profile
@@ -33,7 +33,7 @@ MOST_KEPT = 1024  # factors of kernels whose averages are cached
 MOST_KIN = 16  # lengthscales for which a few cases are computed together
 
 
-class Distances:
+class AxisCovariance:
     """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout.
 
     `kin` are others that differ in the lengthscale only, the last ones used: a few cases are computed for all.
@@ -41,11 +41,11 @@ class Distances:
 
     def __init__(
         self,
-        intervals: Intervals,
+        intervals: IntervalIndex,
         measures: Sequence[Measure],
         profile: Profile,
         lengthscale: float,
-        kin: deque[Distances],
+        kin: deque[AxisCovariance],
     ) -> None:
         self._intervals = intervals
         self._measures = measures
@@ -54,9 +54,9 @@ class Distances:
         self._kin = kin
         self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
 
-    def of(self, alike: Alike | Repeated) -> Floats:
+    def of(self, alike: PairCases | RepeatedPairs) -> Floats:
         """Return the averages of pairs of intervals, computing those that are new."""
-        if isinstance(alike, Repeated):
+        if isinstance(alike, RepeatedPairs):
             return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
         case = alike[0]
         if self._values.size < self._intervals.cases:
@@ -70,7 +70,7 @@ class Distances:
             self._compute_alone(mean, alike)
         return mean
 
-    def _compute_alone(self, mean: Floats, alike: Alike) -> None:
+    def _compute_alone(self, mean: Floats, alike: PairCases) -> None:
         """Compute the averages of pairs without a shared case, some rows at a time."""
         case, some, others = alike
         step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
@@ -137,7 +137,7 @@ class Distances:
             own._values[cases] = values
 
 
-class Matches:
+class CategoryCovariance:
     """Averages of one factor of a kernel along a categorical axis: rho + (1 - rho) times the overlap."""
 
     def __init__(self, correlation: float) -> None:
@@ -149,15 +149,15 @@ class Matches:
 
 
 def averages(
-    layout: Any, measures: Sequence[Any], factor: Factor, kin: deque[Distances] | None = None
-) -> Distances | Matches:
+    layout: Any, measures: Sequence[Any], factor: Factor, kin: deque[AxisCovariance] | None = None
+) -> AxisCovariance | CategoryCovariance:
     """Return the averages of a factor of a kernel along an axis with this layout."""
-    if isinstance(factor, Match):
-        return Matches(factor.correlation)
-    return Distances(layout, measures, factor.profile, factor.lengthscale, deque() if kin is None else kin)
+    if isinstance(factor, CategoricalFactor):
+        return CategoryCovariance(factor.correlation)
+    return AxisCovariance(layout, measures, factor.profile, factor.lengthscale, deque() if kin is None else kin)
 
 
-class Products:
+class ProductTerm:
     """One term of a kernel: a product over axes, with variance one."""
 
     def __init__(self, factors: Sequence[Any]) -> None:
@@ -176,32 +176,36 @@ class Products:
         return 1 - self.of(own)
 
 
-class Tables:
+class CovarianceCache:
     """Averages over the footprints of a layout, cached for every part of a kernel that was used."""
 
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
-        self._kept: dict[tuple[int, Factor], Distances] = {}
-        self._kin: dict[tuple[int, Profile], deque[Distances]] = {}
+        self._kept: dict[tuple[int, Factor], AxisCovariance] = {}
+        self._kin: dict[tuple[int, Profile], deque[AxisCovariance]] = {}
         self._pieces: dict[Motif, Pieces] = {}
 
-    def _factor(self, j: int, factor: Factor) -> Distances | Matches:
+    def _factor(self, j: int, factor: Factor) -> AxisCovariance | CategoryCovariance:
         """Return the averages of a factor along an axis."""
         if (j, factor) in self._kept:
             return self._kept[j, factor]
         own = self.layout.axes[j].factor(factor)
-        kin = None if isinstance(own, Match) else self._kin.setdefault((j, own.profile), deque(maxlen=MOST_KIN))
+        kin = (
+            None
+            if isinstance(own, CategoricalFactor)
+            else self._kin.setdefault((j, own.profile), deque(maxlen=MOST_KIN))
+        )
         found = averages(self.layout.parts[j], self.layout.measures[j], own, kin)
-        if isinstance(found, Distances):  # these cache what they have computed
+        if isinstance(found, AxisCovariance):  # these cache what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))
             self._kept[j, factor] = found
         return found
 
-    def term(self, term: Term) -> Products | Pieces:
+    def term(self, term: Term) -> ProductTerm | Pieces:
         """Return the covariances of averages under one term of a kernel, with variance one."""
         if not isinstance(term, Motif):
-            return Products([self._factor(j, own) for j, own in enumerate(term.along(self.layout.symbols))])
+            return ProductTerm([self._factor(j, own) for j, own in enumerate(term.along(self.layout.symbols))])
         alike = replace(term, variance=1.0)
         if alike not in self._pieces:
             self._pieces[alike] = Pieces(self.layout, term)
@@ -214,13 +218,13 @@ class ProductCovariance:
     The kernel is a sum of products over axes, and of motifs; the tables are shared with those of other kernels.
     """
 
-    def __init__(self, kernel: Kernel, tables: Tables) -> None:
+    def __init__(self, kernel: Kernel, tables: CovarianceCache) -> None:
         self._terms = [(term.variance, tables.term(term)) for term in kernel.terms]
         self._sums = tables.layout.sums
 
     def of(self, pairs: Any) -> Floats:
         """Return the covariances of pairs of footprints, some of which may be sums of others."""
-        if self._sums.known and isinstance(pairs, Sums | OwnSums):
+        if self._sums.known and isinstance(pairs, CombinationPairs | CombinationVariances):
             return pairs.of(self.of)
         variance, first = self._terms[0]
         total = first.of(pairs)

@@ -18,10 +18,10 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, mapped, named, need, positive_number, refuse, whole_number
-from zonal.kernels.measures import STD, Measure, Nodes, Normal, Uniform
+from zonal.kernels.measures import STD, GaussianMeasure, Measure, PointMeasure, Uniform
 
 if TYPE_CHECKING:
-    from zonal.spaces import Interval, MemberRegion, Region
+    from zonal.spaces import ContinuousAxis, Region, SubsetRegion
 
 
 MOST_POINTS = 10_000_000  # of a grid along an axis, or members chosen from a set
@@ -71,10 +71,10 @@ class Feedback(ABC):
     slope: ClassVar[str] = ""
 
     @abstractmethod
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval of a continuous axis."""
 
-    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+    def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of the members that are measured, and their shares."""
         raise InvalidInput("this feedback is for axes, not for members", self, "Use Center, Average or Mean.")
 
@@ -116,11 +116,11 @@ def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
 class Center(Feedback):
     """A measurement is of the centre of the region: the paper's single point feedback, S = 1."""
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: its centre."""
         return _CENTER
 
-    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+    def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the position of the member nearest to the centre."""
         return region.nearest(), np.ones(1)
 
@@ -145,11 +145,11 @@ class Average(Feedback):
     def __post_init__(self) -> None:
         object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS))
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: the centres of equal parts."""
         return _grid(self.s)
 
-    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+    def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of s members, spread evenly, and their shares."""
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
@@ -166,11 +166,11 @@ class Average(Feedback):
 class Mean(Feedback):
     """A measurement is the exact mean over the whole region (the paper's appendix on continuous feedback)."""
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: uniform."""
         return _ALL
 
-    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+    def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of all members, and their shares."""
         return region.some(len(region.positions))
 
@@ -245,16 +245,16 @@ class Beam(Feedback):
                 width is None or width <= axis.side, problem, width, "Pass a full width at half maximum within it."
             )
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: a normal density about its centre."""
         if self.share is not None:
-            return Normal(0.0, STD * self.share)
+            return GaussianMeasure(0.0, STD * self.share)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             need(axis.name in fwhm, f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
             fwhm = fwhm[axis.name]
         assert fwhm is not None
-        return Normal(STD * fwhm, 0.0)
+        return GaussianMeasure(STD * fwhm, 0.0)
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class Slope(Feedback):
         """The axis along which the slope is measured."""
         return self.axis
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Raise: along the other axes the measure depends on the study."""
         raise InvalidInput("a slope cannot be the feedback of a study", self, "Pass it to observe().")
 
@@ -312,15 +312,15 @@ class _Face(Feedback):
     axis: str
     of: Feedback
 
-    def along(self, axis: Interval) -> Measure:
+    def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval."""
         return _CENTER if axis.name == self.axis else self.of.along(axis)
 
 
 @lru_cache(maxsize=64)
-def _grid(s: int) -> Nodes:
+def _grid(s: int) -> PointMeasure:
     """Return the centres of equal parts, each with the same weight."""
-    return Nodes((np.arange(s) + 0.5) / s - 0.5)
+    return PointMeasure((np.arange(s) + 0.5) / s - 0.5)
 
 
 class _Frozen(dict[str, float]):
@@ -330,4 +330,4 @@ class _Frozen(dict[str, float]):
         return hash(frozenset(self.items()))
 
 
-_CENTER, _ALL = Nodes([0.0]), Uniform()
+_CENTER, _ALL = PointMeasure([0.0]), Uniform()

@@ -25,7 +25,7 @@ from zonal.kernels.feedback import Feedback, Subsets, spread_evenly
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from zonal.spaces import MemberSpace
+    from zonal.spaces import FiniteSpace
 
 
 EXACT = 4096  # members of a space, up to which all are used
@@ -40,7 +40,7 @@ SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances
 class Representatives:
     """Which members represent a region of a large space."""
 
-    def __init__(self, space: MemberSpace, exact: int = EXACT, whole: int = WHOLE, few: int = FEW) -> None:
+    def __init__(self, space: FiniteSpace, exact: int = EXACT, whole: int = WHOLE, few: int = FEW) -> None:
         self._exact = space.size <= exact
         self._few = few
         self._places, self._shares = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -74,7 +74,7 @@ class SubsetLayout:
     The key of a footprint is its row, in an array of objects.
     """
 
-    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
+    def __init__(self, space: FiniteSpace, feedback: Feedback) -> None:
         self._feedback = feedback
         self._stand_for = Representatives(space)
         self._to_learn_from = Representatives(space, **TO_LEARN_FROM)
@@ -116,7 +116,7 @@ class SubsetLayout:
         key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), enter=True)
         return key
 
-    def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
+    def cells(self, space: FiniteSpace, depth: int, cells: Ints) -> NDArray[Any]:
         """Return the keys of cells of a depth, encoded by `space` as runs of members."""
         return self.keys(self._feedback.footprints([space.seen((depth, -1), own, None) for own in cells]))
 
@@ -146,7 +146,7 @@ class SubsetCovariance:
     it has measured, which are few, with all others. The cache changes no digit.
     """
 
-    def __init__(self, kernel: Kernel, space: MemberSpace, layout: SubsetLayout) -> None:
+    def __init__(self, kernel: Kernel, space: FiniteSpace, layout: SubsetLayout) -> None:
         self._kernel = kernel
         self._layout = layout  # shared with the covariances of other kernels
         self._features = space.features

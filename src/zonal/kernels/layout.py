@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Flags, Floats, Ints
-from zonal.kernels.combinations import Beside, Book, OwnSums, Pairs, Sums
+from zonal.kernels.combinations import Beside, CombinationPairs, CombinationTable, CombinationVariances, Pairs
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.measures import Measure
 
-Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
+PairCases = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
 
-class Repeated(NamedTuple):
+class RepeatedPairs(NamedTuple):
     """Pairs among which many repeat: the pairs of distinct intervals, and the interval of each row and column."""
 
-    alike: Alike
+    alike: PairCases
     rows: Ints
     columns: Ints
 
@@ -45,7 +45,7 @@ MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
 KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
 
-class Intervals:
+class IntervalIndex:
     """The intervals of one continuous axis.
 
     The centre of a tree's cell is an integer number of its half widths from the lower end of the axis: its
@@ -113,7 +113,7 @@ class Intervals:
         key[CENTER] = place * (0.5 * width)
         return key
 
-    def pairs(self, some: Floats, others: Floats) -> Alike:
+    def pairs(self, some: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
             return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
@@ -133,16 +133,16 @@ class Intervals:
             case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
         return case
 
-    def repeated(self, some: Floats, others: Floats) -> Alike | Repeated:
+    def repeated(self, some: Floats, others: Floats) -> PairCases | RepeatedPairs:
         """Return the cases of all pairs; most cells of a tree share their interval with others."""
         if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
             return self.pairs(some, others)
         # A kind is a width and a view, or one interval: with the centre it determines the interval.
         _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
         _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
-        return Repeated(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
+        return RepeatedPairs(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
 
-    def own(self, keys: Floats, others: Floats | None = None) -> Alike:
+    def own(self, keys: Floats, others: Floats | None = None) -> PairCases:
         """Return the case of each interval with itself, or with the one at the same place among others."""
         if others is None:
             others = keys
@@ -174,7 +174,7 @@ class Intervals:
         """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
         return self._list[4].take(cases) if self._met else None
 
-    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints, Flags]:
+    def alone(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
         """Return which pairs (in the flattened array) share their case with no other, and as `_apart` of them."""
         case, some, others = alike
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
@@ -309,7 +309,7 @@ class Intervals:
         self.cases = end
 
 
-class Pools:
+class CategoryIndex:
     """The sets of symbols of one axis, and the probability that two of them draw the same symbol."""
 
     rows = 1
@@ -382,13 +382,13 @@ class ProductLayout:
 
     def __init__(self, axes: Sequence[Any], feedback: Feedback) -> None:
         self._ranks: list[int] = []  # of feedbacks, by view
-        self.parts: list[Intervals | Pools] = [axis.layout(self._ranks) for axis in axes]
+        self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
         self.symbols = tuple(axis.symbolic for axis in axes)
         self.measures: list[list[Measure]] = [[] for _ in axes]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
-        self.sums = Book()
+        self.sums = CombinationTable()
         self._meet(feedback)
         ends = np.cumsum([part.rows for part in self.parts]).tolist()
         self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
@@ -435,17 +435,17 @@ class ProductLayout:
         """Return the key of a weighted sum of footprints, as a column."""
         return self.sums.enter(weights, keys)
 
-    def pairs(self, some: Floats, others: Floats) -> Pairs | Sums:
+    def pairs(self, some: Floats, others: Floats) -> Pairs | CombinationPairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
         if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
             sides = self.sums.apart(some), self.sums.apart(others)
-            return Sums(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
+            return CombinationPairs(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
         if not self.parts[1:]:
             return [self.parts[0].pairs(some, others)], some, others
         each = zip(self.parts, self._rows, strict=True)
         return [part.repeated(some[own], others[own]) for part, own in each], some, others
 
-    def own(self, keys: Floats) -> Pairs | OwnSums:
+    def own(self, keys: Floats) -> Pairs | CombinationVariances:
         """Return what kernels need to know about each footprint with itself."""
         if self.sums.known and keys[0].min(initial=0) < 0:
             (at,) = (keys[0] < 0).nonzero()
@@ -455,13 +455,13 @@ class ProductLayout:
             first, second = distinct[:, parts.repeat(number)], distinct[:, np.tile(parts, number).ravel()]
             each = zip(self.parts, self._rows, strict=True)
             beside = Beside([part.own(first[own], second[own]) for part, own in each], first, second)
-            return OwnSums(self.own(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
+            return CombinationVariances(self.own(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
         return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:
         """Return the frequencies of symbols on each axis, shape (n, symbols) each."""
         each = zip(self.parts, self._rows, strict=True)
-        return [part.frequencies(keys[own]) for part, own in each if isinstance(part, Pools)]
+        return [part.frequencies(keys[own]) for part, own in each if isinstance(part, CategoryIndex)]
 
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback of each footprint: 0 for the study's own."""

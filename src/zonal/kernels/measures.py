@@ -1,7 +1,8 @@
 """What a measurement averages of an interval: a measure along one axis, centred on the interval.
 
 From it follow the covariance of two measurements under a kernel, the reach, the points to evaluate and the pixels
-of a table. A measure is a few points with weights (`Nodes`) or a density (`Uniform`, `Normal`). It must be
+of a table. A measure is a few points with weights (`PointMeasure`) or a density (`Uniform`,
+`GaussianMeasure`). It must be
 symmetric or antisymmetric about the centre, so that the sign of a distance does not matter.
 """
 
@@ -68,7 +69,7 @@ class Measure(ABC):
         return np.asarray(np.bincount(at, weights, number), dtype=np.float64)
 
 
-class Nodes(Measure):
+class PointMeasure(Measure):
     """A few points with weights.
 
     Parameters
@@ -190,7 +191,7 @@ class Uniform(Measure):
         return np.asarray(share / share.sum())
 
 
-class Normal(Measure):
+class GaussianMeasure(Measure):
     """A normal density about the centre of the interval, not truncated.
 
     Its standard deviation is `fixed`, in the axis's units, plus `relative` in widths of the interval.
@@ -234,7 +235,7 @@ class Normal(Measure):
 
         std = float(self.std(width))
         if std == 0:
-            return Nodes([0.0]).shares(center, width, pixel, number)
+            return PointMeasure([0.0]).shares(center, width, pixel, number)
         share = np.diff(ndtr((pixel * np.arange(number + 1) - center) / std))
         return np.asarray(share / share.sum())
 
@@ -273,11 +274,11 @@ def _between(one: Measure, other: Measure, profile: Profile, geometry: Floats, s
     if one is other:
         return one.mean(profile, geometry, scale)
     gap, ours, theirs = geometry
-    if (other.finite and not one.finite) or (isinstance(one, Normal) and isinstance(other, Uniform)):
+    if (other.finite and not one.finite) or (isinstance(one, GaussianMeasure) and isinstance(other, Uniform)):
         one, other, gap, ours, theirs = other, one, -gap, theirs, ours
-    if isinstance(other, Normal) and isinstance(one, Normal):
+    if isinstance(other, GaussianMeasure) and isinstance(one, GaussianMeasure):
         return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
-    if isinstance(other, Normal) and isinstance(one, Uniform):
+    if isinstance(other, GaussianMeasure) and isinstance(one, Uniform):
         return profile.softened(scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
     mean = np.zeros(len(gap))
     for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):

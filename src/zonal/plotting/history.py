@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zonal._types import Flags, Floats
-from zonal.engine.events import Measured
+from zonal.engine.events import Told
 from zonal.plotting.style import (
     ESTIMATE,
     FOUND,
@@ -118,7 +118,7 @@ def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.told > 1:
         moments = np.unique(np.linspace(1, study.told, number).round().astype(int))
-        told = [fact.number for event in study.events for fact in event if isinstance(fact, Measured)]
+        told = [fact.number for event in study.events for fact in event if isinstance(fact, Told)]
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.past(*moments[:-1].tolist()), study]
         x[-1] = max(told)

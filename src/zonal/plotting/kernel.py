@@ -10,7 +10,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import need
-from zonal.kernels.base import Along, Kernel, Straight, factors
+from zonal.kernels.base import Kernel, PlainAxis, StationaryFactor, factors
 from zonal.kernels.callable import Custom
 from zonal.plotting.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, legend_above
 
@@ -78,7 +78,7 @@ def _say_noise(study: Reading, ax: Axes) -> None:
 def _correlations(study: Reading, j: int, reach: Floats) -> tuple[Floats, Floats]:
     """Return the correlation by distance on one axis: of each model, and on average by weight."""
     space, weights = study.space, np.array([own.weight for own in study.models])
-    axes = space.axes or [Straight(space.symbolic)] * space.d
+    axes = space.axes or [PlainAxis(space.symbolic)] * space.d
     each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in study.models])
     return each, weights @ each / weights.sum()
 
@@ -91,7 +91,7 @@ def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> 
             total += term.variance - term.variation(axes)[j] / 2
         else:
             factor = factors(term, axes)[j]
-            assert isinstance(factor, Along)
+            assert isinstance(factor, StationaryFactor)
             total += term.variance * factor.profile.value(reach / factor.lengthscale)
     return np.asarray(total / kernel.point_variance)
 

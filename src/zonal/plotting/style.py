@@ -19,7 +19,7 @@ from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
 from zonal.errors import need, positive_number
 from zonal.io.result_table import labelled
-from zonal.spaces import Axis, Interval, Region
+from zonal.spaces import Axis, ContinuousAxis, Region
 from zonal.study.summary import best_word, is_empty
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def colour_map(study: Reading) -> str:
 
 def axis_of(space: Any, j: int) -> Axis:
     """Return an axis of a space; a feature of members is drawn as a plain one."""
-    axis: Axis = space.axes[j] if space.axes else Interval(space.names[j], 0.0, 1.0)
+    axis: Axis = space.axes[j] if space.axes else ContinuousAxis(space.names[j], 0.0, 1.0)
     return axis
 
 

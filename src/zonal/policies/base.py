@@ -1,6 +1,6 @@
 """Policies decide what to split, which node to measure next, and which node to recommend.
 
-A policy reads the columns of the tree and a few numbers about the problem (`Setting`); one that needs more uses
+A policy reads the columns of the tree and a few numbers about the problem (`PolicyContext`); one that needs more uses
 views: the nodes under each model, with their covariances. It never sees a kernel or a region.
 """
 
@@ -39,7 +39,7 @@ class Results(Protocol):
 
 
 @dataclass(frozen=True)
-class View:
+class ModelView:
     """All nodes under one model, including trials under way; arrays have one entry per row."""
 
     weight: float  # of the model; the weights of all views add up to 1
@@ -75,7 +75,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Terms:
+class RoundCosts:
     """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks."""
 
     times: Floats  # the times to choose from; 1 alone where times are not chosen
@@ -92,17 +92,17 @@ class Terms:
 
 
 class Views(Protocol):
-    """A function without arguments that returns the nodes under each model: a list of `View`.
+    """A function without arguments that returns the nodes under each model: a list of `ModelView`.
 
     Covariances of nodes are in it. It is computed when it is called, since most policies need only the columns of
     the tree, which are the mean over all models. A policy with empirical means has none: the call raises.
     """
 
-    def __call__(self) -> list[View]:
+    def __call__(self) -> list[ModelView]:
         """Return a view for each model in use; their weights add up to 1."""
 
 
-class Draw(Protocol):
+class RngFactory(Protocol):
     """A function without arguments that returns the random generator of this round.
 
     Each call returns a new generator in the same state, so that a study with the same seed decides the same again.
@@ -112,11 +112,11 @@ class Draw(Protocol):
         """Return the generator, as it is at the start of the round."""
 
 
-Look = int | tuple[int, float]  # a row, perhaps with a time
+Choice = int | tuple[int, float]  # a row, perhaps with a time
 
 
 @dataclass(frozen=True)
-class Setting:
+class PolicyContext:
     """The numbers about a problem that a policy may know: they stay the same until another model is learned."""
 
     counts: tuple[int, ...]  # nodes at depths 0 .. h_max + 1: K^h where every node has K children
@@ -216,11 +216,11 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
 
 
 @dataclass(frozen=True)
-class Rules:
+class BoundPolicy:
     """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults.
 
     Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
-    told and pending, plus 1 (in `splits`, the number told). `Setting`, `Views` and `Draw` say what they are.
+    told and pending, plus 1 (in `splits`, the number told). `PolicyContext`, `Views` and `RngFactory` say what they are.
 
     Attributes
     ----------
@@ -231,9 +231,9 @@ class Rules:
     """
 
     policy: Any
-    setting: Setting
+    setting: PolicyContext
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the row to measure in round `t`: an askable one, or a leaf to be split instead.
 
         Where times are chosen, a pair of row and time may be returned; a row alone is measured for the first time
@@ -270,9 +270,6 @@ class Rules:
         return best_mean(tree, tree.count.nonzero()[0], self.setting.tie)
 
 
-Bound = Rules  # an older name of it
-
-
 class Policy:
     """A policy's settings. A policy of your own is a frozen dataclass that names its rules.
 
@@ -299,7 +296,7 @@ class Policy:
     inner: bool = False
     thrifty: bool = False
     initial_design: bool = False
-    rules: ClassVar[type[Rules]] = Rules
+    rules: ClassVar[type[BoundPolicy]] = BoundPolicy
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.
@@ -309,7 +306,7 @@ class Policy:
         deepest = shape.deepest()
         return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
 
-    def bind(self, setting: Setting) -> Rules:
+    def bind(self, setting: PolicyContext) -> BoundPolicy:
         """Return the policy's rules for one problem."""
         return type(self).rules(self, setting)
 

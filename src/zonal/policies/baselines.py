@@ -14,7 +14,7 @@ import numpy as np
 from zonal._blas import one_thread
 from zonal._types import Floats
 from zonal.errors import InvalidInput, need, probability
-from zonal.policies.base import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, scattered
+from zonal.policies.base import BoundPolicy, Policy, PolicyContext, RngFactory, Rows, Shape, Views, best, scattered
 from zonal.policies.beta import log_pi_t
 from zonal.tree import Tree
 
@@ -22,10 +22,10 @@ MOST_LEAVES = 4096
 DRAW_JITTER = 1e-8
 
 
-class LeafRules(Rules):
+class LeafRules(BoundPolicy):
     """A baseline bound to a problem: it measures the leaf that the policy picks."""
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> int:
         """Return the leaf that the policy picks."""
         return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng))
 
@@ -66,7 +66,7 @@ class Leaves(Policy):
             raise InvalidInput(problem, None, "Pass level=, or a space with smallest=.")
         return smallest
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return the row to measure in round `t` among the askable `rows`."""
         raise InvalidInput("this is not a policy by itself", self, "Use UniformGrid, Random, UCB or Thompson.")
 
@@ -87,7 +87,7 @@ class UniformGrid(Leaves):
             level += 1
         return level
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return the least measured leaf; among equals, in order of reversed digits (van der Corput)."""
         looks = tree.looks[rows]
         rows = rows[looks == looks.min()]
@@ -100,7 +100,7 @@ class UniformGrid(Leaves):
 class Random(Leaves):
     """Measure regions of one depth at random."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return a random leaf."""
         return int(rng().choice(rows))
 
@@ -123,7 +123,7 @@ class UCB(Leaves):
         super().__post_init__()
         self._keep("theta", probability(self.theta, "theta"))
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return the leaf with the highest upper confidence bound."""
         leaves = int(np.count_nonzero(tree.first_child < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
@@ -134,7 +134,7 @@ class UCB(Leaves):
 class Thompson(Leaves):
     """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
         """Return the leaf where a joint draw from the posterior is highest, under a model drawn by its weight."""
         members, random = views(), rng()
         number = random.choice(len(members), p=[view.weight for view in members]) if len(members) > 1 else 0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
-from zonal.policies.base import KNOWN, Look, Rows, View, best, uncertain
+from zonal.policies.base import KNOWN, Choice, ModelView, Rows, best, uncertain
 from zonal.policies.gain import log_pairs
 from zonal.tree import Tree
 
@@ -33,7 +33,7 @@ def largest(
     exact: Callable[[Any], Floats],  # the same, exactly
     finalists: int,  # the number of questions whose gain is computed exactly
     free: bool = True,  # whether the time of the look is chosen; else it is the usual one, if that can be paid
-) -> Look:
+) -> Choice:
     """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time."""
     if tree.terms is not None:
         return _largest_per_cost(tree, questions, prepared, rough, exact, finalists, free)
@@ -45,7 +45,7 @@ def largest(
 
 def _largest_per_cost(
     tree: Tree, questions: Rows, prepared: Any, rough: Any, exact: Any, finalists: int, free: bool
-) -> Look:
+) -> Choice:
     """Return the question and its time with the largest gain per cost, as `largest` does."""
     terms = tree.terms
     prices, ways, times = terms.prices(questions), terms.ways(questions), terms.times
@@ -97,7 +97,7 @@ def _log(costs: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(costs, 1e-300)))
 
 
-def usual_look(tree: Tree, row: int) -> Look | None:
+def usual_look(tree: Tree, row: int) -> Choice | None:
     """Return a look at a row for the usual time, or the longest shorter one that can be paid; None if none can."""
     terms = tree.terms
     if terms is None:
@@ -121,7 +121,7 @@ def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
 def next_stop(
     tree: Tree,
     questions: Rows,  # rows that may be measured
-    views: list[View],
+    views: list[ModelView],
     joint: list[Floats],  # by view, the covariances of questions with candidates
     means: list[Floats],  # by view, the means of candidates
     looks: int,  # number of looks to plan

@@ -12,7 +12,17 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import SmoothnessWarning, check_choice, need, positive_number, probability, truth, warn_user
-from zonal.policies.base import Policy, Rows, Rules, Setting, Shape, best, best_mean, deepest_best, numbered
+from zonal.policies.base import (
+    BoundPolicy,
+    Policy,
+    PolicyContext,
+    Rows,
+    Shape,
+    best,
+    best_mean,
+    deepest_best,
+    numbered,
+)
 from zonal.policies.beta import beta_stooo, beta_t, log_nodes
 from zonal.policies.deltas import Delta, LipschitzDelta, delta_by_depth
 from zonal.tree import Tree
@@ -74,7 +84,7 @@ class GPOO(Policy):
         """Return h_max."""
         return self.h_max
 
-    def bind(self, setting: Setting) -> OptimisticRules:
+    def bind(self, setting: PolicyContext) -> OptimisticRules:
         """Return the rules for one problem."""
         log_m = log_nodes(setting.counts[:-1])
         beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # used twice a round
@@ -113,12 +123,12 @@ class StoOO(Policy):
         """Return h_max, or the deepest depth at which nodes can be numbered."""
         return numbered(shape) if self.h_max is None else self.h_max
 
-    def bind(self, setting: Setting) -> OptimisticRules:
+    def bind(self, setting: PolicyContext) -> OptimisticRules:
         """Return the rules for one problem."""
         return _rules(self, partial(beta_stooo, theta=self.theta), setting)
 
 
-def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
+def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: PolicyContext) -> OptimisticRules:
     values = delta_by_depth(policy.delta, setting.variation, setting.h_max, policy.theta)
     if (values[1:] > values[:-1]).any():
         grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory needs a decreasing one "
@@ -127,7 +137,7 @@ def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: Setting)
 
 
 @dataclass(frozen=True)
-class OptimisticRules(Rules):
+class OptimisticRules(BoundPolicy):
     """The rules of optimistic tree search, for any belief."""
 
     delta: Floats  # shape (h_max + 2,): delta(h)
@@ -217,7 +227,7 @@ class GPTree(Policy):
         theory = math.log(budget) * (1 + 1 / self.alpha) / (2 * self.alpha * math.log(1 / self.rho))
         return min(int(theory), numbered(shape))
 
-    def bind(self, setting: Setting) -> GPTreeRules:
+    def bind(self, setting: PolicyContext) -> GPTreeRules:
         """Return the rules for one problem."""
         c4 = 1 + 2 * math.log(setting.budget**2 * math.pi**2 / 6)
         depth = np.arange(setting.h_max + 2)
@@ -231,7 +241,7 @@ class GPTree(Policy):
 
 
 @dataclass(frozen=True)
-class GPTreeRules(Rules):
+class GPTreeRules(BoundPolicy):
     """GPTree bound to a problem."""
 
     variation: Floats  # shape (h_max + 2,): v(h)

@@ -20,12 +20,12 @@ from zonal.errors import check_choice
 from zonal.policies.base import (
     NONE,
     OPTIMISM,
-    Draw,
-    Look,
+    BoundPolicy,
+    Choice,
+    ModelView,
     Policy,
+    RngFactory,
     Rows,
-    Rules,
-    View,
     Views,
     best,
     best_mean,
@@ -45,7 +45,7 @@ SLIVERS = 0.25  # of the space that is allowed: parts of a size that are togethe
 MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
-class KnowledgeRules(Rules):
+class KnowledgeRules(BoundPolicy):
     """The knowledge gradient bound to a problem."""
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
@@ -93,7 +93,7 @@ class KnowledgeRules(Rules):
         rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
         members = views()
         if not self.setting.learned:
@@ -110,14 +110,14 @@ class KnowledgeRules(Rules):
         # Until something stands out, the models cannot tell what longer looks would show.
         return self._largest_gain(tree, members, questions, left, free=not vague)
 
-    def _guarded(self, tree: Tree, unseen: Rows) -> Look | None:
+    def _guarded(self, tree: Tree, unseen: Rows) -> Choice | None:
         """Return the guard's look, None if it has none; what was never covered goes before a repeat."""
         row = self._follow(tree)
         if row is None or (tree.looks[row] > 0 and len(unseen)):
             return None
         return usual_look(tree, row)
 
-    def _stands_out(self, tree: Tree, views: list[View]) -> bool:
+    def _stands_out(self, tree: Tree, views: list[ModelView]) -> bool:
         """Tell whether the best region is better than the whole space by more than the noise."""
         row = self.recommend(tree)
         noise = sum(view.weight * float(view.noise[row]) for view in views)
@@ -178,7 +178,9 @@ class KnowledgeRules(Rules):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, left: int, free: bool = True) -> Look:
+    def _largest_gain(
+        self, tree: Tree, views: list[ModelView], questions: Rows, left: int, free: bool = True
+    ) -> Choice:
         """Return the node whose measurement is expected to raise the best mean most per cost.
 
         On a tour it is the next stop, with `left` looks to go. The time is chosen too if `free`.

@@ -22,7 +22,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import finite_number, need, probability, without_unit
-from zonal.policies.base import NONE, Draw, Look, Policy, Rows, View, Views, allowed_leaves, uncertain
+from zonal.policies.base import NONE, Choice, ModelView, Policy, RngFactory, Rows, Views, allowed_leaves, uncertain
 from zonal.policies.cost_aware import TIE, highest, largest
 from zonal.policies.knowledge_gradient import KnowledgeRules
 from zonal.tree import Tree
@@ -57,7 +57,7 @@ class AboveRules(KnowledgeRules):
     def followed(self, tree: Tree) -> None:
         """Return None: no guard follows the highest rewards, since the best region is not the only aim."""
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+    def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the node expected to remove the most uncertainty for its cost."""
         from scipy.special import ndtr
 
@@ -123,7 +123,7 @@ class Above(Policy):
             object.__setattr__(self, "top", probability(self.top, "top"))
 
 
-def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
+def _apart(view: ModelView, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
     """Return by how many standard deviations regions (or parts of leaves) differ from a limit, and these stds.
 
     They are infinite where a region is known already: its classification is clear.
@@ -134,7 +134,7 @@ def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Fl
     return np.where(np.isinf(spread), SURE, np.minimum(z, SURE)), spread
 
 
-def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
+def _tails(view: ModelView, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
     """Return a = sqrt(1 / rho^2 - 1) of each question, taking `ratio` times the usual time, with every region."""
     rho2 = (joint / view.spread(questions, ratio)[:, None]) ** 2
     return np.sqrt(np.maximum(1 / np.clip(rho2, 1e-30, 1.0) - 1, 0.0))

@@ -21,7 +21,7 @@ from zonal._types import Floats
 from zonal.errors import InvalidInput, need, positive_number
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
 from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
-from zonal.kernels.base import Factor, Kernel, Match, Matern, Term, factors
+from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Matern, Term, factors
 from zonal.kernels.callable import custom, is_kernel
 from zonal.kernels.covariance import averages
 from zonal.kernels.feedback import Mean
@@ -143,7 +143,7 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
 
 def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
     cells, lengths = _cells(space), lengths_of_pieces(space.axes, term)
-    own = _root(_covariance(space.axes[0], cells[0], Match(term.correlation)), kernel)
+    own = _root(_covariance(space.axes[0], cells[0], CategoricalFactor(term.correlation)), kernel)
     pieces = []
     for long in lengths:
         places = len(cells) - long + 1

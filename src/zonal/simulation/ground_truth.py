@@ -18,7 +18,7 @@ from zonal.errors import InvalidInput, attribute, check_choice, need, plain_arra
 from zonal.io.dataframes import as_frame, as_series
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.simulation.simulators import Instrument, Noise
-from zonal.spaces import MemberRegion, MemberSpace, ProductRegion, Region, Space
+from zonal.spaces import FiniteSpace, ProductRegion, Region, Space, SubsetRegion
 from zonal.spaces.base import checked_view
 from zonal.spaces.finite import sums
 from zonal.spaces.member_columns import checked_weights
@@ -167,14 +167,14 @@ def from_table(
 class _MemberTable(Landscape):
     """Averages over sets of members."""
 
-    space: MemberSpace
+    space: FiniteSpace
 
     def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
         super().__init__(space, direction)
         self._values = _numbers(values, (space.size,))[space.rows]
         self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
 
-    def _average(self, region: MemberRegion, feedback: Feedback) -> float:
+    def _average(self, region: SubsetRegion, feedback: Feedback) -> float:
         at = region.positions
         if isinstance(feedback, Mean):
             return float(np.average(self._values[at], weights=self._weights[at]))

@@ -17,7 +17,7 @@ from zonal.io.recipe_text import Recipe
 from zonal.io.tables import Table, read_table
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
 from zonal.spaces import Sequences
-from zonal.spaces.numeric_axes import Ring
+from zonal.spaces.numeric_axes import PeriodicAxis
 from zonal.study.recipe import SPACES, members, positive
 from zonal.study.recipe import space as space_of
 
@@ -202,7 +202,9 @@ def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp]
     from scipy.spatial import cKDTree
 
     lines, pools = list(space.lines), [j for j, axis in enumerate(space.axes) if axis.symbolic]
-    round_trip = np.array([float(isinstance(space.axes[j], Ring)) for j in lines])  # 0: the axis does not close
+    round_trip = np.array(
+        [float(isinstance(space.axes[j], PeriodicAxis)) for j in lines]
+    )  # 0: the axis does not close
     for symbols in itertools.product(*(range(pixels.shape[j]) for j in pools)):
         rows = np.flatnonzero((inside[:, pools] == symbols).all(axis=1))
         named = {space.axes[j].name: space.axes[j].symbols[own] for j, own in zip(pools, symbols, strict=True)}

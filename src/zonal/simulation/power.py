@@ -34,7 +34,7 @@ from zonal.plotting.style import ESTIMATE, INK, axes_or_new
 from zonal.simulation.gp_samples import Prior, model_of
 from zonal.simulation.ground_truth import Direction, Landscape
 from zonal.simulation.process_pool import played
-from zonal.simulation.rehearsal import ENOUGH, Limits, Zonal, few, smallest_regions
+from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few, smallest_regions
 from zonal.simulation.simulators import Noise
 from zonal.spaces import as_space
 from zonal.spaces.base import forbidden_rule
@@ -299,7 +299,7 @@ def _regrets(
     else:
         kernel, landscape = source.draw(np.random.default_rng(function))
         settings = settings | ({"kernel": kernel, "noise": noise} if given else {})
-    player, chance = Zonal(tuple(settings.items())), landscape.regret(landscape.space.cell((0, 0)))
+    player, chance = StudyPlayer(tuple(settings.items())), landscape.regret(landscape.space.cell((0, 0)))
     rule = forbidden_rule(landscape.space, settings.get("forbidden"))
     if rule is not None:
         allowed = Limits(rule).allow(smallest_regions(landscape.space))

@@ -45,7 +45,7 @@ Player = Callable[[Landscape, Any, Any, np.random.Generator], Region]
 
 
 @dataclass(frozen=True)
-class Zonal:
+class StudyPlayer:
     """A study; what is not set is learned or chosen by default."""
 
     settings: tuple[tuple[str, Any], ...] = ()  # arguments of `Study`
@@ -261,12 +261,12 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     measures only the smallest regions, also if there are too many.
     """
     given = tuple(settings.items())
-    players: dict[str, Player] = {"Zonal": Zonal(given)}
+    players: dict[str, Player] = {"Zonal": StudyPlayer(given)}
     deepest = space.deepest()
     if settings.get("policy") is None:
         if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
-            players["Zonal, UCB"] = Zonal((*given, ("policy", UCB())))
-        players["Zonal, GPOO"] = Zonal((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
+            players["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
+        players["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
     if any(settings.get(name) for name in (*PRICES, "max_looks")) or settings.get("forbidden") is not None:
         others = {name: Simple(player, given) for name, player in others.items()}

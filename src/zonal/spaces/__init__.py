@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonal.errors import attribute
-from zonal.spaces.axes import Interval
+from zonal.spaces.axes import ContinuousAxis
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.base import Node, Overlapping, Region, Space, with_feedback
 from zonal.spaces.box import Box, Product, has_symbols
-from zonal.spaces.categorical import Axis, Category
-from zonal.spaces.finite import Level, MemberSpace
+from zonal.spaces.categorical import Axis, CategoricalAxis
+from zonal.spaces.finite import FiniteSpace, Level
 from zonal.spaces.hierarchy import Hierarchy
-from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.numeric_axes import Integers, Logarithmic, Ring
+from zonal.spaces.member_region import SubsetRegion
+from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 from zonal.spaces.points import Points
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.sequences import Sequences
@@ -37,21 +37,21 @@ __all__ = [
     "Axis",
     "AxisSpace",
     "Box",
-    "Category",
+    "CategoricalAxis",
     "Hierarchy",
-    "Integers",
-    "Interval",
+    "IntegerAxis",
+    "ContinuousAxis",
     "Level",
-    "Logarithmic",
-    "MemberRegion",
-    "MemberSpace",
+    "LogAxis",
+    "SubsetRegion",
+    "FiniteSpace",
     "Node",
     "Overlapping",
     "Points",
     "Product",
     "ProductRegion",
     "Region",
-    "Ring",
+    "PeriodicAxis",
     "Sequences",
     "Space",
     "as_space",

@@ -1,9 +1,9 @@
 """Axes, of which most spaces are made.
 
 All that depends on the kind of an axis is a method of it: how it is split, how a part is described, written and
-read, what a feedback measures of it, and how a kernel applies to it. `Interval` is an axis of numbers,
-`symbols.Category` one of symbols; a new kind is a subclass of one of them with what differs (as
-`scales.Logarithmic`).
+read, what a feedback measures of it, and how a kernel applies to it. `ContinuousAxis` is an axis of numbers,
+`symbols.CategoricalAxis` one of symbols; a new kind is a subclass of one of them with what differs (as
+`scales.LogAxis`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
 from zonal.kernels.base import Factor
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import Intervals
+from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import Measure
 from zonal.spaces.base import RESTORE, ROUNDING
 
@@ -33,7 +33,7 @@ MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still num
 SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
-class Answers:
+class AxisDefaults:
     """Defaults that most axes share."""
 
     symbolic: ClassVar[bool] = False  # whether its values are symbols, which have no distances
@@ -112,7 +112,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Interval(Answers):
+class ContinuousAxis(AxisDefaults):
     """A continuous axis."""
 
     name: str
@@ -324,9 +324,9 @@ class Interval(Answers):
 
     # Measures and kernels along the axis.
 
-    def layout(self, ranks: list[int]) -> Intervals:
+    def layout(self, ranks: list[int]) -> IntervalIndex:
         """Return the object that finds which pairs of parts are equivalent."""
-        return Intervals(self.side, ranks)
+        return IntervalIndex(self.side, ranks)
 
     def measure(self, feedback: Feedback) -> Measure:
         """Return what a feedback measures of a part."""

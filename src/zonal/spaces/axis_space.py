@@ -19,7 +19,7 @@ from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.io.result_table import Cell, Span, labelled
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Interval
+from zonal.spaces.axes import ContinuousAxis
 from zonal.spaces.base import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
 from zonal.spaces.categorical import Axis
 from zonal.spaces.grids import arranged
@@ -227,7 +227,9 @@ class AxisSpace(Space):
         if self.deepest() is not None:
             return self
         each = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
-        axes = tuple(axis.with_smallest(width) if isinstance(axis, Interval) else axis for axis, width in each)
+        axes = tuple(
+            axis.with_smallest(width) if isinstance(axis, ContinuousAxis) else axis for axis, width in each
+        )
         made = object.__new__(type(self))
         parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
         vars(made).update(parts, axes=axes)

@@ -23,15 +23,17 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.io.hints import hinting
-from zonal.spaces.axes import Interval, checked_ends
+from zonal.spaces.axes import ContinuousAxis, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
 from zonal.spaces.base import RESTORE, unnamed
-from zonal.spaces.categorical import Axis, Category
-from zonal.spaces.numeric_axes import Integers, Logarithmic, Ring
+from zonal.spaces.categorical import Axis, CategoricalAxis
+from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 
 Scale = Literal["linear", "log", "integer", "periodic"]
 MOST_AXES = 1000
-SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic, Integers, Ring)}
+SCALES: dict[str, type[ContinuousAxis]] = {
+    kind.scale: kind for kind in (ContinuousAxis, LogAxis, IntegerAxis, PeriodicAxis)
+}
 
 
 @hinting()
@@ -74,7 +76,7 @@ class Box(AxisSpace):
     ('l 170..-170, sin_b -1..1', [170.0, 190.0])
     """
 
-    axes: tuple[Interval, ...]
+    axes: tuple[ContinuousAxis, ...]
     arity: int
 
     def __init__(
@@ -158,11 +160,11 @@ class Product(AxisSpace):
             if isinstance(own, Axis):
                 made[name] = replace(own, name=name)
                 made[name].check()
-                if isinstance(own, Interval):
+                if isinstance(own, ContinuousAxis):
                     made[name] = replace(own, name=name).nearest(arity)
             elif has_symbols(own):
                 shares = mapped(own, f"axis {name} must be symbols", fix) if isinstance(own, Mapping) else None
-                made[name] = Category.of(
+                made[name] = CategoricalAxis.of(
                     name, list(shares or own), None if shares is None else list(shares.values())
                 )
             else:
@@ -189,7 +191,7 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
 
 def intervals(
     described: list[tuple[str, Any]], arity: int, smallest: Any, units: Any, scale: Any, periodic: Any
-) -> dict[str, Interval]:
+) -> dict[str, ContinuousAxis]:
     """Check the continuous axes, and return them by name."""
     names = tuple(name for name, _ in described)
     scales = _per_axis(scale, "scale", "linear", names)
@@ -212,9 +214,9 @@ def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[st
     refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
     fix = "Leave out its scale, or take it out of periodic."
     for name, own in zip(names, scales, strict=True):
-        free = name not in rings or own in ("linear", Ring.scale)
+        free = name not in rings or own in ("linear", PeriodicAxis.scale)
         need(free, f"axis {name} cannot be a ring: its scale is {own}", name, fix)
-    return [Ring.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
+    return [PeriodicAxis.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
 
 
 def has_symbols(axis: Any) -> bool:

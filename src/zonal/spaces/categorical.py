@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import Pools
-from zonal.spaces.axes import Answers, Interval, Part
+from zonal.kernels.layout import CategoryIndex
+from zonal.spaces.axes import AxisDefaults, ContinuousAxis, Part
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
 
 
 @dataclass(frozen=True)
-class Category(Answers):
+class CategoricalAxis(AxisDefaults):
     """A categorical axis: symbols, each with its share of the whole. A set of symbols is a number, one bit each.
 
-    It is split once, into its symbols. It has the methods of `axes.Interval`.
+    It is split once, into its symbols. It has the methods of `axes.ContinuousAxis`.
     """
 
     name: str
@@ -196,9 +196,9 @@ class Category(Answers):
 
     # Measures and kernels along the axis.
 
-    def layout(self, ranks: list[int]) -> Pools:
+    def layout(self, ranks: list[int]) -> CategoryIndex:
         """Return the object that computes how often two parts draw the same symbol."""
-        return Pools(self)
+        return CategoryIndex(self)
 
     def measure(self, feedback: Feedback) -> None:
         """Return None: the whole set of symbols is always measured."""
@@ -247,4 +247,4 @@ def _symbol(given: Any, name: str) -> Any:
     return finite_number(own, f"a symbol of axis {name}") if isinstance(own, float) else own
 
 
-Axis = Interval | Category
+Axis = ContinuousAxis | CategoricalAxis

@@ -25,7 +25,7 @@ from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
 from zonal.spaces.base import RESTORE, Node, Space, as_array, checked_node, checked_view
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
-from zonal.spaces.member_region import MemberRegion
+from zonal.spaces.member_region import SubsetRegion
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _part(above: Level, below: Level) -> bool:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class MemberSpace(Space):
+class FiniteSpace(Space):
     """Base class of spaces of weighted members."""
 
     features: Floats  # shape (n, d), in the order of the tree
@@ -95,7 +95,7 @@ class MemberSpace(Space):
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, MemberSpace)
+            isinstance(other, FiniteSpace)
             and (type(self), self._identity()) == (type(other), other._identity())
             and np.array_equal(self.features, other.features)
             and np.array_equal(self.weights, other.weights)
@@ -121,12 +121,12 @@ class MemberSpace(Space):
         """Return how many members there are, for the page."""
         return {"kind": "hierarchy", "size": self.size}
 
-    def drawn(self, regions: Sequence[MemberRegion]) -> dict[str, Any]:
+    def drawn(self, regions: Sequence[SubsetRegion]) -> dict[str, Any]:
         """Return short names of regions, and how many members each has."""
         names = [own.label or own.name for own in regions]
         return {"name": names, "members": [len(own.positions) for own in regions]}
 
-    def page_names(self, region: MemberRegion) -> Sequence[Hashable]:
+    def page_names(self, region: SubsetRegion) -> Sequence[Hashable]:
         """Return the names of members that the page lists with a region."""
         return ()
 
@@ -177,7 +177,7 @@ class MemberSpace(Space):
             number -= len(ends)
         return depth, number
 
-    def every(self, depth: int) -> list[MemberRegion]:
+    def every(self, depth: int) -> list[SubsetRegion]:
         """Return the leaves if the tree ended at a depth."""
         return [self.cell(self.leaf(depth, number)) for number in range(self.leaves(depth))]
 
@@ -221,16 +221,16 @@ class MemberSpace(Space):
 
     cut = deepest  # single members are the smallest regions
 
-    def cell(self, node: Node, feedback: Feedback | None = None) -> MemberRegion:
+    def cell(self, node: Node, feedback: Feedback | None = None) -> SubsetRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
         level = self.level(depth)
         start, stop = int(level.start[index]), int(level.stop[index])
-        return MemberRegion(self, (depth, index), checked_view(feedback), start, stop)
+        return SubsetRegion(self, (depth, index), checked_view(feedback), start, stop)
 
-    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> MemberRegion:
+    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a node, given the run of its members."""
-        return MemberRegion(self, node, feedback, int(cell[0]), int(cell[1]))
+        return SubsetRegion(self, node, feedback, int(cell[0]), int(cell[1]))
 
     def whole(self) -> Ints:
         """Return the whole space as a run of members, shape (1, 2)."""
@@ -247,7 +247,7 @@ class MemberSpace(Space):
         """Tell which cells of a depth have children, none of them below the smallest useful weight."""
         return self.level(depth).children[indices] > 0
 
-    def split(self, region: MemberRegion) -> tuple[MemberRegion, ...]:
+    def split(self, region: SubsetRegion) -> tuple[SubsetRegion, ...]:
         """Return the children of a cell of the tree, in order."""
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
@@ -291,7 +291,7 @@ class MemberSpace(Space):
         each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
         return Subsets([members for members, _ in each], [shares for _, shares in each])
 
-    def member_names(self, region: MemberRegion) -> list[Any]:
+    def member_names(self, region: SubsetRegion) -> list[Any]:
         """Return the members by label, or by row number if they have none."""
         rows = region.members.tolist()
         return rows if self.labels is None else [self.labels[row] for row in rows]
@@ -305,7 +305,7 @@ class MemberSpace(Space):
             rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
         return rows
 
-    def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
+    def subset(self, what: Any, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of some members, given names, row numbers or a mask."""
         checked_view(feedback)
         series = as_series(what)
@@ -317,11 +317,11 @@ class MemberSpace(Space):
         refuse(wrong, f"a row number must lie between 0 and {self.size - 1}", "Correct it.")
         return self._at(np.unique(self.place[listed]).tolist(), feedback)
 
-    def _at(self, places: list[int], feedback: Feedback | None) -> MemberRegion:
+    def _at(self, places: list[int], feedback: Feedback | None) -> SubsetRegion:
         """Return the region of the members at some positions, in order."""
         if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
-            return MemberRegion(self, None, feedback, places[0], places[-1] + 1)
-        return MemberRegion(self, None, feedback, -1, -1, tuple(places))
+            return SubsetRegion(self, None, feedback, places[0], places[-1] + 1)
+        return SubsetRegion(self, None, feedback, -1, -1, tuple(places))
 
     def _listed(self, what: Any) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""

@@ -42,9 +42,9 @@ from zonal.spaces.area_names import (
     path_of_levels,
     path_of_name,
 )
-from zonal.spaces.finite import MemberSpace, nested_levels
+from zonal.spaces.finite import FiniteSpace, nested_levels
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
-from zonal.spaces.member_region import MemberRegion
+from zonal.spaces.member_region import SubsetRegion
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
@@ -64,7 +64,7 @@ class Leaves(NamedTuple):
 
 @hinting()
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Hierarchy(MemberSpace):
+class Hierarchy(FiniteSpace):
     """Nested regions given by the user; any number of children per node, features and weights at the leaves.
 
     Parameters
@@ -233,7 +233,7 @@ class Hierarchy(MemberSpace):
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
+    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of leaves, whether it is a node of the tree or not.
 
         Parameters
@@ -258,7 +258,7 @@ class Hierarchy(MemberSpace):
             need(known, "there is no such region", what, fix)
         return self.subset(what, feedback)
 
-    def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> MemberRegion:
+    def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a path: a cell, unless the tree ends above it."""
         inside, level = self.below(path), self.level(len(path))
         index = int(np.searchsorted(level.start, inside[0]))
@@ -276,19 +276,19 @@ class Hierarchy(MemberSpace):
         """Return the positions of the leaves whose paths begin with this one."""
         return [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
 
-    def as_dict(self, region: MemberRegion) -> dict[str, Any]:
+    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
         shared = self._shared(region)
         if not (shared and self._is_whole(region)):
             return {MEMBERS: self.member_names(region)}
         return dict(zip(self.level_names, shared, strict=False))
 
-    def cells(self, region: MemberRegion) -> dict[str, Cell]:
+    def cells(self, region: SubsetRegion) -> dict[str, Cell]:
         """Return the name at each level that all leaves share."""
         shared = self._shared(region)
         return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self.level_names)}
 
-    def _shared(self, region: MemberRegion) -> tuple[str, ...]:
+    def _shared(self, region: SubsetRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""
         places = region.positions
         if region.node is not None:
@@ -297,7 +297,7 @@ class Hierarchy(MemberSpace):
         first_and_last = zip(min(paths), max(paths), strict=False)
         return tuple(name for name, _ in itertools.takewhile(lambda both: both[0] == both[1], first_and_last))
 
-    def _is_whole(self, region: MemberRegion) -> bool:
+    def _is_whole(self, region: SubsetRegion) -> bool:
         """Tell whether a region has all leaves below what they share."""
         return region.node is not None or len(self.below(self._shared(region))) == len(region.positions)
 
@@ -309,11 +309,11 @@ class Hierarchy(MemberSpace):
         ways = self.ways
         return in_order(by_name(values, ways[1], what), ways, what)
 
-    def label(self, region: MemberRegion) -> str:
+    def label(self, region: SubsetRegion) -> str:
         """Return the last part of a region's name."""
         return region.name.split(JOINT)[-1]
 
-    def describe(self, region: MemberRegion) -> str:
+    def describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
         name = JOINT.join(self._shared(region)) or WHOLE
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"

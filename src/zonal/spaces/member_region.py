@@ -16,7 +16,7 @@ from zonal.spaces.base import Region
 
 
 @dataclass(frozen=True, repr=False)
-class MemberRegion(Region):
+class SubsetRegion(Region):
     """A set of members.
 
     ``bounds`` are the minimum and maximum of each feature, ``center`` is the weighted mean of the features (for

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, is_listed, need, whole_number, without_unit
-from zonal.kernels.base import Along, Factor
+from zonal.kernels.base import Factor, StationaryFactor
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import Intervals
+from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import BLOCK, Measure
 from zonal.kernels.periodic import wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces.axes import Interval, Part, checked_ends
+from zonal.spaces.axes import ContinuousAxis, Part, checked_ends
 from zonal.spaces.base import ROUNDING
 
 EXACT = 52  # bits of an integer that a float holds exactly
@@ -28,7 +28,7 @@ MOST_NUMBERS = 10_000  # of an axis of integers: averages are sums over them
 
 
 @dataclass(frozen=True)
-class Logarithmic(Interval):
+class LogAxis(ContinuousAxis):
     """A continuous axis that is split, averaged and modelled in decades.
 
     `low`, `high` and `smallest` are in decades; users see and pass their own numbers.
@@ -79,7 +79,7 @@ class Logarithmic(Interval):
 
     def is_part(self, part: Part) -> bool:
         """Tell whether a part, read from a file, is consistent: one of an axis of decades."""
-        return Interval(self.name, self.low, self.high).is_part(part)
+        return ContinuousAxis(self.name, self.low, self.high).is_part(part)
 
     def faces(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
@@ -94,7 +94,7 @@ class Logarithmic(Interval):
 
 
 @dataclass(frozen=True)
-class Ring(Interval):
+class PeriodicAxis(ContinuousAxis):
     """A continuous axis whose upper end is its lower end: longitudes, hours of the day, directions.
 
     It is cut open there for the tree only: no cell crosses the cut, but other regions may. An arc is stored as its
@@ -144,12 +144,12 @@ class Ring(Interval):
 
     def overlap(self, one: Part, other: Part) -> bool:
         """Tell whether two arcs overlap; a shared edge does not count."""
-        return any(super(Ring, self).overlap(one, turned) for turned in self._turned(other))
+        return any(super(PeriodicAxis, self).overlap(one, turned) for turned in self._turned(other))
 
     def holds(self, outer: Part, inner: Part) -> bool:
         """Tell whether an arc lies within another, up to rounding."""
         whole = outer[1] >= self.side * (1 - ROUNDING)
-        return whole or any(super(Ring, self).holds(outer, turned) for turned in self._turned(inner))
+        return whole or any(super(PeriodicAxis, self).holds(outer, turned) for turned in self._turned(inner))
 
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return where an arc begins and ends; the end may lie beyond the end of the axis."""
@@ -168,7 +168,7 @@ class Ring(Interval):
 
     def factor(self, factor: Factor) -> Factor:
         """Return the factor of a kernel, wrapped around the ring."""
-        assert isinstance(factor, Along)
+        assert isinstance(factor, StationaryFactor)
         return replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))
 
     def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
@@ -184,7 +184,7 @@ class Ring(Interval):
 
 
 @dataclass(frozen=True)
-class Integers(Interval):
+class IntegerAxis(ContinuousAxis):
     """An axis of the integers from one to another, both included.
 
     `low` and `high` lie half a step beyond them, so that the width of a run is the number of integers in it. Runs
@@ -308,9 +308,9 @@ class Integers(Interval):
 
     # Measures along the axis.
 
-    def layout(self, ranks: list[int]) -> Intervals:
+    def layout(self, ranks: list[int]) -> IntervalIndex:
         """Return the object that finds which pairs of parts are equivalent."""
-        return Runs(self, ranks)
+        return IntegerIndex(self, ranks)
 
     def measure(self, feedback: Feedback) -> Measure:
         """Return what a feedback measures of a part: its measure, moved to the nearest integers."""
@@ -335,10 +335,10 @@ def _whole(number: Any, what: str) -> int:
     return whole_number(number, what, -(2**52), 2**52)
 
 
-class Runs(Intervals):
+class IntegerIndex(IntervalIndex):
     """The runs of an axis of integers: centres are multiples of half steps, whatever the widths."""
 
-    def __init__(self, axis: Integers, ranks: list[int]) -> None:
+    def __init__(self, axis: IntegerAxis, ranks: list[int]) -> None:
         super().__init__(axis.side, ranks, half=0.5)
         self._axis = axis
 
@@ -348,7 +348,7 @@ class Runs(Intervals):
         return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
 
 
-class Lumped(Measure):
+class DiscretizedMeasure(Measure):
     """A measure on the integers of a run: each has the weight that another measure has within half a step."""
 
     finite = True
@@ -402,4 +402,4 @@ class Lumped(Measure):
         return (round(width) - 1) / 2 + float(np.max(np.abs(self.rule(width)[0])))
 
 
-_lumped = lru_cache(64)(Lumped)
+_lumped = lru_cache(64)(DiscretizedMeasure)

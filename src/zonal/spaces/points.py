@@ -17,14 +17,14 @@ from zonal.io.hints import hinting
 from zonal.io.result_table import Cell, Span
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import ROUNDING, Node
-from zonal.spaces.finite import Level, MemberSpace, sums
+from zonal.spaces.finite import FiniteSpace, Level, sums
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
-from zonal.spaces.member_region import MemberRegion
+from zonal.spaces.member_region import SubsetRegion
 
 
 @hinting()
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Points(MemberSpace):
+class Points(FiniteSpace):
     """Finitely many points with features and weights; regions are subsets.
 
     A region is split along the feature with the largest range, relative to the range of all points, into K parts
@@ -87,7 +87,7 @@ class Points(MemberSpace):
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
+    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of points, whether it is a node of the tree or not.
 
         Parameters
@@ -117,18 +117,18 @@ class Points(MemberSpace):
         """Return how many points there are, for the page."""
         return {"kind": "points", "size": self.size}
 
-    def page_names(self, region: MemberRegion) -> Sequence[Hashable]:
+    def page_names(self, region: SubsetRegion) -> Sequence[Hashable]:
         """Return the names or row numbers of the first points."""
         return [self.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return not is_listed(first)  # a list of texts is a list of regions
 
-    def as_dict(self, region: MemberRegion) -> dict[str, Any]:
+    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
 
-    def cells(self, region: MemberRegion) -> dict[str, Cell]:
+    def cells(self, region: SubsetRegion) -> dict[str, Cell]:
         """Return the range of each feature."""
         return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
 
@@ -160,7 +160,7 @@ class Points(MemberSpace):
         need(len(found) == 1, "this name fits several regions", name, fix)
         return found[0]
 
-    def describe(self, region: MemberRegion) -> str:
+    def describe(self, region: SubsetRegion) -> str:
         """Return the number of points, and the range of their features."""
         number = len(region.positions)
         spans = ", ".join(

@@ -18,7 +18,7 @@ from zonal._types import Floats
 from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.base import Region, as_array
-from zonal.spaces.categorical import Axis, Category
+from zonal.spaces.categorical import Axis, CategoricalAxis
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered
@@ -86,7 +86,9 @@ class ProductRegion(Region):
     @property
     def symbols(self) -> tuple[tuple[Any, ...] | None, ...]:
         """The symbols on each axis, None on a continuous one."""
-        return tuple(axis.symbols_in(part) if isinstance(axis, Category) else None for axis, part in self.along)
+        return tuple(
+            axis.symbols_in(part) if isinstance(axis, CategoricalAxis) else None for axis, part in self.along
+        )
 
     @property
     def points(self) -> Floats:

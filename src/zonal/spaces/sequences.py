@@ -18,7 +18,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.base import RESTORE, Space, as_array
-from zonal.spaces.categorical import Category
+from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.product_region import ProductRegion
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
@@ -68,7 +68,7 @@ class Sequences(AxisSpace):
 
     spelled: ClassVar[str] = "sequence"
     from_text = Space.from_text
-    axes: tuple[Category, ...]
+    axes: tuple[CategoricalAxis, ...]
     order: tuple[int, ...]
     arity: int
     smallest: int
@@ -83,7 +83,7 @@ class Sequences(AxisSpace):
     ) -> None:
         symbols, length = _symbols(alphabet), whole_number(length, "length", 1, LONGEST)
         rows = _frequencies(frequencies, length, symbols)
-        axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows, 1))
+        axes = tuple(CategoricalAxis.of(f"position {j}", symbols, row) for j, row in enumerate(rows, 1))
         unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
         refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
         fix = "Pass for example [2, 0, 1]."

@@ -14,11 +14,11 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NoReturn, get_args
 
-from zonal.engine.events import Event, Fact
+from zonal.engine.events import Event, Transaction
 from zonal.engine.settings import Problem, Settings, checked_again
 from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
 from zonal.kernels.base import Kernel
-from zonal.policies.base import Policy, Setting, Shape
+from zonal.policies.base import Policy, PolicyContext, Shape
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.storage.encoding import (
     MOST_BYTES,
@@ -38,12 +38,12 @@ from zonal.storage.older import facts_of
 # Settings that may be the user's own.
 OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden", "cost", "travel")
 NEEDED = ("space", "feedback")  # without these the events cannot be read at all
-FACTS = frozenset(get_args(Fact))
+FACTS = frozenset(get_args(Event))
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
 
 
 @dataclass(frozen=True)
-class Absent:
+class MissingCallable:
     """Takes the place of a function that was not passed again: it raises when it is called."""
 
     name: str
@@ -62,19 +62,19 @@ class AbsentPolicy(Policy):
     empirical: bool
     whole: bool
     inner: bool
-    missing: Absent = Absent("policy")
+    missing: MissingCallable = MissingCallable("policy")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Raise: it was not passed again."""
         self.missing()
 
-    def bind(self, setting: Setting) -> NoReturn:
+    def bind(self, setting: PolicyContext) -> NoReturn:
         """Raise: it was not passed again."""
         self.missing()
 
 
 @dataclass(frozen=True)
-class Opened:
+class DecodedSettings:
     """Settings as read back, and the events of their study as text, and back.
 
     Without the kernel fits are skipped, which need it.
@@ -93,7 +93,7 @@ class Opened:
     def _decode(self) -> Decoder:
         return Decoder(self.classes | own_classes(self.settings), self._given, self.settings.space)
 
-    def write(self, event: Event) -> str:
+    def write(self, event: Transaction) -> str:
         """Return an event as text."""
         try:
             return _dump(encode(event, self._mark))
@@ -127,19 +127,19 @@ class Opened:
         """Start another batch: the limit on array sizes is per batch."""
         self._decode.left = MOST_BYTES
 
-    def read(self, text: str) -> Event:
+    def read(self, text: str) -> Transaction:
         """Return an event from text."""
         document = from_json(text)
         if isinstance(document, dict):
             return self._read_older(document)
         if not self.knows:
             document = [fact for fact in document if fact["$"] != "Fitted"]
-        event: Event = self._decode(document)
+        event: Transaction = self._decode(document)
         for kind in set(map(type, event)) - FACTS:
             raise ValueError(f"{kind.__name__} is no fact")
         return event
 
-    def _read_older(self, document: dict[str, Any]) -> Event:
+    def _read_older(self, document: dict[str, Any]) -> Transaction:
         """Return an event as earlier releases wrote it."""
         if not self.knows:
             document["fit"] = None
@@ -210,7 +210,9 @@ def _marked(name: str, value: Any, strange: Mapping[str, type]) -> dict[str, Any
     return mark
 
 
-def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None) -> Opened:
+def settings_from_json(
+    text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None
+) -> DecodedSettings:
     """Return settings from text, with the user's own settings and classes that are passed again."""
     missing: dict[str, str] = {}
     used: dict[str, dict[str, Any]] = {}  # marks of the user's own settings, by name
@@ -232,7 +234,7 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
         missing[name] = mark["shown"]
         if name == "policy":
             return AbsentPolicy(mark["empirical"], mark["whole"], mark["inner"])
-        return Absent(name)
+        return MissingCallable(name)
 
     document = from_json(text)
     decode = Decoder(known, own)
@@ -243,13 +245,15 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
         need(name in used, f"this study's {name} is stored in its file", value, fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
-        blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
+        blind: Any = AbsentPolicy(
+            empirical=True, whole=policy.whole, inner=policy.inner, missing=MissingCallable("kernel")
+        )
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)
     for name, value in given.items():
         problem = f"this study was made with another {name}"
         need(_fits(value, used[name]), problem, value, "Pass the original one.")
-    return Opened(settings, missing, known)
+    return DecodedSettings(settings, missing, known)
 
 
 def _fits(value: Any, mark: dict[str, Any]) -> bool:

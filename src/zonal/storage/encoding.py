@@ -24,7 +24,7 @@ from zonal.engine import events
 from zonal.errors import StudyFileError
 from zonal.gp import hyperparameters
 from zonal.kernels import base
-from zonal.spaces import Interval, Logarithmic, Region
+from zonal.spaces import ContinuousAxis, LogAxis, Region
 
 Given = Callable[[Any], Any] | None  # returns a mark for what is known from the settings
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
@@ -246,9 +246,9 @@ def _number(**parts: Any) -> float:
     return float(parts["is"])
 
 
-def _interval(log: bool = False, given: Any = None, **parts: Any) -> Interval:
+def _interval(log: bool = False, given: Any = None, **parts: Any) -> ContinuousAxis:
     """Return a continuous axis; up to format 2 logarithmic ones were stored under this name too."""
-    return Logarithmic(**parts, given=given) if log else Interval(**parts)
+    return LogAxis(**parts, given=given) if log else ContinuousAxis(**parts)
 
 
 def _whole(kind: type, **parts: Any) -> Any:

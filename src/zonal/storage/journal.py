@@ -29,11 +29,11 @@ try:
 except ImportError:  # a system without it
     fcntl = None  # type: ignore[assignment]
 
-from zonal.engine.events import Event
+from zonal.engine.events import Transaction
 from zonal.engine.settings import Settings
 from zonal.errors import StudyFileError, ZonalError
 from zonal.io.files import file_path
-from zonal.storage.codec import Opened, settings_from_json, settings_to_json
+from zonal.storage.codec import DecodedSettings, settings_from_json, settings_to_json
 from zonal.storage.declared import check_types
 from zonal.storage.encoding import SENSELESS
 
@@ -78,7 +78,7 @@ class StoredEvent(NamedTuple):
 class Journal:
     """A study's file."""
 
-    def __init__(self, path: Path, opened: Opened, first: bytes, read_only: str = "") -> None:
+    def __init__(self, path: Path, opened: DecodedSettings, first: bytes, read_only: str = "") -> None:
         self.path = path
         self.opened = opened  # the settings, and what is missing of them
         self.read_only = read_only  # why nothing can be written; "" if it can
@@ -86,7 +86,7 @@ class Journal:
         self._locked: sqlite3.Connection | None = None  # while its lock is held
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
+    def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Transaction]) -> Journal:
         """Make a file of settings and events; it appears complete or not at all, and never replaces another."""
         ending = f".{os.urandom(6).hex()}.new"
         target = file_path(path, beside=f".{ending}-journal").absolute()
@@ -96,7 +96,7 @@ class Journal:
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
         with _trouble(target):
             text, now, versions = settings_to_json(settings), _now(), _versions()
-        journal = cls(target, Opened(settings), _digest(b"", now, versions, text))
+        journal = cls(target, DecodedSettings(settings), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
@@ -116,7 +116,7 @@ class Journal:
     @classmethod
     def open(
         cls, path: str | os.PathLike[str], given: Mapping[str, Any], classes: Mapping[str, type] | None = None
-    ) -> tuple[Journal, list[Event]]:
+    ) -> tuple[Journal, list[Transaction]]:
         """Read a file; `given` are the user's own settings, `classes` the user's own classes by name."""
         target = file_path(path).absolute()
         _check_kind(target)
@@ -152,13 +152,13 @@ class Journal:
             connection.execute("COMMIT")
             return connection.serialize()
 
-    def unseen(self, known: int) -> list[Event]:
+    def unseen(self, known: int) -> list[Transaction]:
         """Return the events after the first `known`, which other processes have appended."""
         with _trouble(self.path), _connected(self.path) as connection:
             return self._unseen(connection, known)
 
     @contextmanager
-    def writing(self, known: int, partly: bool = False) -> Iterator[list[Event]]:
+    def writing(self, known: int, partly: bool = False) -> Iterator[list[Transaction]]:
         """Hold the lock, for one `append`; return the events after the first `known`, by other processes.
 
         If `partly`, functions of the user's own may be missing (they raise if they are called), but not a kernel.
@@ -173,7 +173,7 @@ class Journal:
                 unseen = self._unseen(self._locked, known)
             yield unseen
 
-    def append(self, events: Iterable[Event]) -> None:
+    def append(self, events: Iterable[Transaction]) -> None:
         """Append events and release the lock; when this returns they are on disk, else none of them is."""
         assert self._locked is not None, "a study in a file changes while the file's lock is held only"
         with _trouble(self.path):
@@ -181,7 +181,7 @@ class Journal:
                 self._locked.execute(f"PRAGMA user_version = {FORMAT}")
             self._insert(self._locked, events)
 
-    def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
+    def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Transaction]:
         """Return the events after the known ones, having checked that those are unchanged."""
         one = "SELECT study.digest, head.events, head.digest FROM study, head LIMIT 2"
         ends = connection.execute(one).fetchall()
@@ -201,7 +201,7 @@ class Journal:
         self._digests = digests
         return events
 
-    def _read(self, rows: Iterable[Any], known: int, digests: list[bytes]) -> list[Event]:
+    def _read(self, rows: Iterable[Any], known: int, digests: list[bytes]) -> list[Transaction]:
         """Return events as stored after the known ones, and add their digests, which are checked."""
         events = []
         self.opened.renew()
@@ -216,7 +216,7 @@ class Journal:
                 events.append(event)
         return events
 
-    def _insert(self, connection: sqlite3.Connection, events: Iterable[Event]) -> None:
+    def _insert(self, connection: sqlite3.Connection, events: Iterable[Transaction]) -> None:
         """Append events to those seen, and commit."""
         digests, now = list(self._digests), _now()
         for number, event in enumerate(events, len(digests) - 1):
@@ -313,7 +313,7 @@ def is_study(path: Path) -> bool:
     return header[: len(MAGIC)] == MAGIC and int.from_bytes(header[68:72], "big") == APPLICATION
 
 
-def _why_read_only(path: Path, opened: Opened) -> str:
+def _why_read_only(path: Path, opened: DecodedSettings) -> str:
     """Return why a study can only be read; "" if it can be continued."""
     if opened.missing:
         named = ", ".join(f"{name} ({shown})" for name, shown in opened.missing.items())

@@ -13,17 +13,17 @@ from typing import Any
 from zonal.engine import events
 from zonal.engine.settings import Settings
 
-SINCE = (events.Began, events.Asked, events.Observed, events.Ended, events.Taken, events.Extended)
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in SINCE} | {"Told": events.Measured}
+SINCE = (events.Created, events.Asked, events.Observed, events.Closed, events.Claimed, events.Extended)
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in SINCE} | {"Told": events.Told}
 GROWN_BEFORE = ("Asked", "Ended")  # in these the tree had grown before; in the others it grew after
 
 
-def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> events.Event:
+def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> events.Transaction:
     """Return the facts of an event in the old format, by the name of its class and its attributes."""
     grown = _splits(parts.pop("grown", ()), settings)
     fit = parts.pop("fit", None)
     learned = [] if fit is None else [events.Fitted(fit)]
-    doubts = [events.Doubted(doubt) for doubt in parts.pop("warned", ())]
+    doubts = [events.ModelWarned(doubt) for doubt in parts.pop("warned", ())]
     if kind == "Refitted":
         return tuple(learned)
     if kind not in KINDS:
@@ -32,12 +32,12 @@ def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> events.Eve
     return (*grown, fact) if kind in GROWN_BEFORE else (fact, *learned, *doubts, *grown)
 
 
-def _splits(growth: Sequence[Any], settings: Settings) -> list[events.Fact]:
+def _splits(growth: Sequence[Any], settings: Settings) -> list[events.Event]:
     """Return the splits as facts, batch by batch.
 
     The old format stored noise and forbidden of every child; now only where the user passed functions.
     """
-    facts: list[events.Fact] = []
+    facts: list[events.Event] = []
     for batch in growth:
         facts += [events.Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
         parted = [split for split in batch if split[2]]

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any, get_args
 
 from zonal.engine import commands, events, select
-from zonal.engine.events import Event
+from zonal.engine.events import Transaction
 from zonal.engine.possible import possible
 from zonal.engine.settings import Settings
 from zonal.engine.state import State
@@ -24,7 +24,7 @@ CLOSE = 1e-6  # relative: BLAS libraries round differently
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def first_difference(settings: Settings, history: Iterable[Event]) -> str:
+def first_difference(settings: Settings, history: Iterable[Transaction]) -> str:
     """Return the first event of a study that would be decided differently now, and how; "" if there is none."""
     state: State | None = None
     whole, at = list(history), 0
@@ -39,20 +39,22 @@ def first_difference(settings: Settings, history: Iterable[Event]) -> str:
     return ""
 
 
-def _in_a_row(state: State | None, left: list[Event]) -> list[Event]:
+def _in_a_row(state: State | None, left: list[Transaction]) -> list[Transaction]:
     """Return the next event; where travel costs, all trials asked for in a row, which may be of one call."""
     prices, first = None if state is None else state.problem.prices, _call(left[0])
     if prices is None or not prices.travels or not isinstance(first, events.Asked):
         return left[:1]
 
-    def alike(event: Event) -> bool:
+    def alike(event: Transaction) -> bool:
         fact = _call(event)
         return isinstance(fact, events.Asked) and (fact.by, fact.key) == (first.by, first.key)
 
     return list(takewhile(alike, left))
 
 
-def _decided(settings: Settings, state: State | None, row: list[Event], tried: dict[int, str]) -> State | None:
+def _decided(
+    settings: Settings, state: State | None, row: list[Transaction], tried: dict[int, str]
+) -> State | None:
     """Return the state after events in a row, decided again in whatever batches make them; None if none do."""
     ways, reached = [_ways(settings, state, row, 0, tried)], {0}
     while ways:
@@ -68,7 +70,7 @@ def _decided(settings: Settings, state: State | None, row: list[Event], tried: d
 
 
 def _ways(
-    settings: Settings, state: State | None, row: list[Event], at: int, tried: dict[int, str]
+    settings: Settings, state: State | None, row: list[Transaction], at: int, tried: dict[int, str]
 ) -> Iterator[tuple[State, int]]:
     """Yield the states, and how many events have passed, if the next call made one event, or more of them."""
     before, after = state, state
@@ -100,7 +102,7 @@ def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
     return ""
 
 
-def _compared(event: Event) -> dict[str, Any]:
+def _compared(event: Transaction) -> dict[str, Any]:
     """Return the facts of an event that are compared.
 
     Not compared: doubts, which decide nothing and may differ when a study is built at once; ids, which are random;
@@ -108,49 +110,49 @@ def _compared(event: Event) -> dict[str, Any]:
     """
     named: dict[str, Any] = {}
     for fact in event:
-        if not isinstance(fact, events.Doubted):
+        if not isinstance(fact, events.ModelWarned):
             parts = {part: own for part, own in fact._asdict().items() if part not in ("id", "checksum")}
-            if isinstance(fact, events.Began):
+            if isinstance(fact, events.Created):
                 parts["policy"] = ADDRESS.sub("", fact.policy)
             name = type(fact).__name__
             named[name if name not in named else f"{name} {len(named)}"] = parts
     return named
 
 
-def _call(event: Event) -> Any:
+def _call(event: Transaction) -> Any:
     """Return the fact that shows which call made the event."""
-    beside = events.Split, events.Expanded, events.Fitted, events.Doubted
+    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 
-def _of(event: Event, kind: Any) -> list[Any]:
+def _of(event: Transaction, kind: Any) -> list[Any]:
     """Return the facts of a kind: a call may have taken several measurements."""
     return [fact for fact in event if isinstance(fact, kind)]
 
 
 # What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
 # it, unless the region was barred before.
-DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
+DECIDED: dict[Any, Callable[[State, Any, Transaction], State]] = {
     events.Asked: lambda state, fact, event: select.ask(
         state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
     ),
-    events.Measured: lambda state, fact, event: commands.tell(state, fact, _of(event, events.Observed)),
-    events.Ended: lambda state, fact, event: commands.end(
+    events.Told: lambda state, fact, event: commands.tell(state, fact, _of(event, events.Observed)),
+    events.Closed: lambda state, fact, event: commands.end(
         state, fact.number, fact.state == "given up", retry=not fact.barred, note=fact.note
     ),
     events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
     events.Observed: lambda state, fact, event: commands.observe(state, _of(event, events.Observed)),
     **dict.fromkeys(
-        get_args(events.Mended), lambda state, fact, event: commands.correct(state, _of(event, events.Mended))
+        get_args(events.Amended), lambda state, fact, event: commands.correct(state, _of(event, events.Amended))
     ),
     events.Fitted: lambda state, fact, event: commands.refit(state, fact.anew) or state,
     events.Edited: lambda state, fact, event: commands.edit(state, fact.why),
 }
 
 
-def _decide(settings: Settings, state: State | None, what: Any, event: Event) -> State:
+def _decide(settings: Settings, state: State | None, what: Any, event: Transaction) -> State:
     """Return the state after what would be decided now."""
-    first = (state is None) == isinstance(what, events.Began)
+    first = (state is None) == isinstance(what, events.Created)
     need(first, "a study begins once, with Began first", what, "Pass all of study.events.")
     if state is None:
         return commands.begin(settings)

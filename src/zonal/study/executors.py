@@ -45,7 +45,7 @@ class SimulatedInstrument(Protocol):
 
 
 @dataclass(eq=False)
-class Job:
+class Task:
     """A measurement under way."""
 
     region: Region
@@ -81,10 +81,10 @@ class Job:
     def lacks_kit(self) -> bool:
         """Tell whether a worker has answered that it lacks the kit."""
         done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
-        return done and self.future.result() is Plea.WHICH_KIT
+        return done and self.future.result() is ContextMissing.WHICH_KIT
 
 
-class Engine:
+class InlineExecutor:
     """Measures in this thread, during `wait`. If `timed`, trials have a time."""
 
     workers = 1
@@ -95,11 +95,11 @@ class Engine:
         self._measure = measure
         self._timed = timed and takes_time(measure)
 
-    def begin(self, trial: Trial) -> Job:
+    def begin(self, trial: Trial) -> Task:
         """Record what to measure."""
-        return Job(trial.region, Future(), time=trial.time if self._timed else None)
+        return Task(trial.region, Future(), time=trial.time if self._timed else None)
 
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+    def wait(self, jobs: Collection[Task], seconds: float | None) -> None:
         """Measure. Ctrl-C may interrupt only here, and is passed on."""
         for job in jobs:
             try:
@@ -109,7 +109,7 @@ class Engine:
             except BaseException as error:
                 job.future.set_exception(error)
 
-    def done(self, jobs: Collection[Job]) -> list[Job]:
+    def done(self, jobs: Collection[Task]) -> list[Task]:
         """Return all: they were measured."""
         return list(jobs)
 
@@ -125,7 +125,7 @@ class Engine:
         """Do nothing: nothing was started."""
 
 
-class Elsewhere(Engine):
+class FutureExecutor(InlineExecutor):
     """Measures on the executor that `start` returns, with as many at once as it has workers, or as given.
 
     If it is its `own`, it is ended here and may be started again.
@@ -148,17 +148,17 @@ class Elsewhere(Engine):
         need(workers is not None or number > 0, "the executor has no workers yet", self._executor, fix)
         self.workers = whole_number(number, "workers", 1)
 
-    def begin(self, trial: Trial) -> Job:
+    def begin(self, trial: Trial) -> Task:
         """Send a region to be measured, without its space."""
         job = super().begin(trial)
         if self._token not in _kits:  # workers that share or inherit this memory find it there
-            _keep(self._token, Kit(self._measure, job.region.space))
+            _keep(self._token, WorkerContext(self._measure, job.region.space))
         if isinstance(self._measure, SimulatedInstrument):
             job.draw = self._measure.draw()
         self._send(job, None)
         return job
 
-    def _send(self, job: Job, kit: Kit | None) -> None:
+    def _send(self, job: Task, kit: WorkerContext | None) -> None:
         light = replace(job.region, space=None)
         self._sent += 1
         call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
@@ -175,19 +175,19 @@ class Elsewhere(Engine):
         need(is_future, "an executor's submit must return a future", job.future, "Pass another executor.")
         job.future.add_done_callback(lambda _: self._news.put(None))
 
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+    def wait(self, jobs: Collection[Task], seconds: float | None) -> None:
         """Wait for news: in one step, since an interrupt in between could leave a lock held for ever."""
         self.news = False
         with suppress(Empty):
             self._news.get(timeout=seconds)
             self.news = True
 
-    def done(self, jobs: Collection[Job]) -> list[Job]:
+    def done(self, jobs: Collection[Task]) -> list[Task]:
         """Return those that are done; a worker that lacks the kit gets it, with the same job."""
         done = [job for job in jobs if job.future.done()]  # asked once: others may end meanwhile
         unknowing = [job for job in done if job.lacks_kit()]
         for job in unknowing:
-            self._send(job, Kit(self._measure, job.region.space))
+            self._send(job, WorkerContext(self._measure, job.region.space))
         done = [job for job in done if job not in unknowing]
         for job in done:
             job.let_go()
@@ -240,7 +240,7 @@ def measured(measure: Any, region: Region, time: float | None) -> Any:
 
 def engine_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
-) -> Engine:
+) -> InlineExecutor:
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
     need(callable(measure), "measure must be a function of a region", measure, "Pass a callable.")
     if isinstance(where, int):
@@ -248,14 +248,14 @@ def engine_for(
         raise InvalidInput("the second argument must be an executor", where, meant)
     if where is None:
         if workers is None and timeout is None:
-            return Engine(measure, timed)
-        return Elsewhere(measure, Threads, 1 if workers is None else workers, True, timed)
+            return InlineExecutor(measure, timed)
+        return FutureExecutor(measure, Threads, 1 if workers is None else workers, True, timed)
     if attribute(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         client: Any = where
-        return Elsewhere(measure, lambda: client.get_executor(pure=False), workers, False, timed)
+        return FutureExecutor(measure, lambda: client.get_executor(pure=False), workers, False, timed)
     if callable(where):
-        return Elsewhere(measure, where, workers, True, timed)
-    return Elsewhere(measure, lambda: where, workers, False, timed)
+        return FutureExecutor(measure, where, workers, True, timed)
+    return FutureExecutor(measure, lambda: where, workers, False, timed)
 
 
 def _started(start: Callable[..., Any]) -> Executor:
@@ -300,30 +300,30 @@ class Threads(Executor):
 
 
 @dataclass(frozen=True)
-class Kit:
+class WorkerContext:
     """What every measurement of a run needs: the function and the space."""
 
     measure: Measure
     space: Any
 
 
-class Plea(Enum):
+class ContextMissing(Enum):
     """What a worker may answer instead of a value."""
 
     WHICH_KIT = "send the kit too"
 
 
-_kits: dict[str, Kit] = {}  # in this process, by token, the latest last
+_kits: dict[str, WorkerContext] = {}  # in this process, by token, the latest last
 
 
-def _keep(token: str, kit: Kit) -> None:
+def _keep(token: str, kit: WorkerContext) -> None:
     _kits[token] = kit
     for old in list(_kits)[:-KEPT]:
         _kits.pop(old, None)
 
 
 def _measure_there(
-    call: tuple[str, int], region: Region, draw: float | None, kit: Kit | None, time: float | None = None
+    call: tuple[str, int], region: Region, draw: float | None, kit: WorkerContext | None, time: float | None = None
 ) -> Any:
     """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
     token, _ = call
@@ -331,7 +331,7 @@ def _measure_there(
         _keep(token, kit)
     known = kit or _kits.get(token)
     if known is None:
-        return Plea.WHICH_KIT
+        return ContextMissing.WHICH_KIT
     whole = replace(region, space=known.space)
     if isinstance(known.measure, SimulatedInstrument) and draw is not None:
         return known.measure.reading(whole, draw, 1.0 if time is None else time)

@@ -10,7 +10,7 @@ from typing import Any
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.trial_history import Outcome
 from zonal.errors import InvalidInput, ZonalError, need, refuse
-from zonal.storage.codec import Opened, settings_from_json, settings_to_json
+from zonal.storage.codec import DecodedSettings, settings_from_json, settings_to_json
 from zonal.storage.encoding import own_classes
 from zonal.study.sheet_rows import slope_of
 from zonal.study.study import Study
@@ -54,7 +54,7 @@ def exported(study: Study) -> str:
     problem = "this study was made with something of the user's own, which no export can hold"
     refuse(own, problem, "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
-    as_text = Opened(settings).write
+    as_text = DecodedSettings(settings).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
     return lines + _end(lines.encode())
 
@@ -134,7 +134,7 @@ def _shown(line: bytes) -> str:
     return line[:60].decode(errors="replace")
 
 
-def _settings(head: Any) -> Opened:
+def _settings(head: Any) -> DecodedSettings:
     known = isinstance(head, dict) and head.get("kind") == HEAD
     need(known, "this is not an export of events", "another file", "Use zonal export --format events.")
     fix = f"This one reads {' and '.join(map(str, FORMATS))}."

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from zonal.engine import checks, commands, select
-from zonal.engine.events import Asked, Corrected, Measured, Mended, Noted, Observed, Retracted, Taken
+from zonal.engine.events import Amended, Asked, Claimed, Corrected, Noted, Observed, Retracted, Told
 from zonal.engine.possible import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionLike, RegionsLike, checked_feedback
@@ -180,7 +180,7 @@ def tell(
         asked = study._asked(trial)
         value, sem = checks.measured(state, value, sem, note)
         spent = None if time is None else checks.time_spent(state, time)
-        fact = Measured(asked.number, value, sem, note, spent)
+        fact = Told(asked.number, value, sem, note, spent)
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
             fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
@@ -199,16 +199,14 @@ def tell(
             _say(study, f"trial {asked.number}", state.region(asked.row), value)
 
 
-def _more(
-    study: Study, fact: Measured, region: Region, slopes: Any, minus: Any
-) -> tuple[Measured, tuple[Observed, ...]]:
+def _more(study: Study, fact: Told, region: Region, slopes: Any, minus: Any) -> tuple[Told, tuple[Observed, ...]]:
     """Return a measurement as a difference, if it is one, and the slopes measured with it, after checking."""
     other = None if minus is None else study._region(minus)
     checks.seen(study._state, region, other, fact.sem)
     return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
 
 
-def _is_told(study: Study, asked: Asked, fact: Measured, beside: tuple[Observed, ...]) -> bool:
+def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...]) -> bool:
     """Tell whether a trial was told exactly this already; raise if it was told something else."""
     state, late = study._state, checks.told_late(study._state, asked.number)
     earlier = outcomes(state.history)[(False, asked.number) if late is None else (True, late)][-1]
@@ -225,14 +223,14 @@ def _is_told(study: Study, asked: Asked, fact: Measured, beside: tuple[Observed,
     )
 
 
-def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Measured | Observed]:
+def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Told | Observed]:
     """Return the number of the event in which a trial was told last, and what it was told.
 
     If it was told too late to be paid, `late` is the number of the observation that it became.
     """
     if late is not None:
         return outcomes(study.events)[True, late][0].event, study._state.observed[late][1]
-    told = ((at, fact) for at, event in enumerate(study.events) for fact in event if isinstance(fact, Measured))
+    told = ((at, fact) for at, event in enumerate(study.events) for fact in event if isinstance(fact, Told))
     *_, last = (own for own in told if own[1].number == number)
     return last
 
@@ -298,7 +296,7 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
         _mend(study, fact, was.value, beside)
 
 
-def _mend(study: Study, fact: Mended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
+def _mend(study: Study, fact: Amended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
     """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
     region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
@@ -379,7 +377,7 @@ def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | N
         state = study._state
         found = next(filter(wanted, state.pending.values()), None)
         if found is not None:
-            study._commit(state.apply((Taken(found.number, name),)))
+            study._commit(state.apply((Claimed(found.number, name),)))
     return None if found is None else trial_of(state, found)
 
 

@@ -22,7 +22,7 @@ from zonal.study.executors import Anywhere, Measure
 from zonal.study.point_search import MeasurePoint, PointResult, sequential_halving
 from zonal.study.queries import expected
 from zonal.study.run_loop import ENOUGH, Callback, OnError, drive
-from zonal.study.run_session import Hand
+from zonal.study.run_session import RunSession
 from zonal.study.worker_id import run_of_mine
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def optimize(
     need(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
     with run_of_mine() as run:
-        part = Hand(study, name or run, take_over, n)
+        part = RunSession(study, name or run, take_over, n)
         why = drive(
             part,
             measure,

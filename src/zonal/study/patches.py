@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zonal._types import Floats, Ints
-from zonal.engine.results import Likely
+from zonal.engine.results import RegionProbability
 from zonal.errors import need, positive_number
 from zonal.io.records import Records
 from zonal.io.result_table import Cell, Span, labelled
@@ -45,7 +45,7 @@ class Patch:
     """
 
     regions: tuple[Region, ...]
-    peak: Likely
+    peak: RegionProbability
     mean: float
     size: float
     centroid: Floats
@@ -57,7 +57,11 @@ class Patches(Records[Patch]):
 
 
 def patches(
-    likely: Sequence[Likely], beyond: Callable[[float], float], unit: str, title: str, within: float | None
+    likely: Sequence[RegionProbability],
+    beyond: Callable[[float], float],
+    unit: str,
+    title: str,
+    within: float | None,
 ) -> Patches:
     """Return regions joined where they touch, the one with the highest peak first.
 
@@ -68,7 +72,7 @@ def patches(
     return Patches(title, _columns(joined, unit), {}, tuple(joined))
 
 
-def _groups(likely: Sequence[Likely], within: float | None) -> list[list[Likely]]:
+def _groups(likely: Sequence[RegionProbability], within: float | None) -> list[list[RegionProbability]]:
     """Return the regions that are connected, directly or through others."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -138,7 +142,7 @@ def _near(regions: list[Any], within: float | None) -> Ints:
     return np.asarray(owner[tree.query_pairs(reach, output_type="ndarray")])
 
 
-def _patch(group: list[Likely], beyond: Callable[[float], float]) -> Patch:
+def _patch(group: list[RegionProbability], beyond: Callable[[float], float]) -> Patch:
     regions: list[Any] = [row.region for row in group]
     means, weights = np.array([row.mean for row in group]), np.array([region.weight for region in regions])
     peak = max(group, key=lambda row: beyond(row.mean))

@@ -16,7 +16,7 @@ import numpy as np
 from zonal._types import Floats
 from zonal.engine import binding, confidence, select
 from zonal.engine.confidence import HELD, SURE, Outlook, Standing
-from zonal.engine.results import Bands, Likely, Recommendation
+from zonal.engine.results import ConfidenceBands, Recommendation, RegionProbability
 from zonal.engine.settings import RegionLike
 from zonal.engine.state import State
 from zonal.engine.views import views
@@ -29,7 +29,7 @@ from zonal.policies.base import candidates
 from zonal.spaces import Region
 from zonal.spaces.frames import regions_in
 from zonal.study.predictions import Prediction
-from zonal.study.summary import LikelyRegions, likely_table
+from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ def above(
     probability: float | None = None,
     *,
     sigma: float | None = None,
-) -> LikelyRegions:
+) -> RegionProbabilities:
     """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
-    They are a table of `Likely`; ``.patches()`` joins those that touch. If no region is probable enough it has no
+    They are a table of `RegionProbability`; ``.patches()`` joins those that touch. If no region is probable enough it has no
     rows, and its title says so and names the most probable one.
 
     Parameters
@@ -141,14 +141,14 @@ def below(
     probability: float | None = None,
     *,
     sigma: float | None = None,
-) -> LikelyRegions:
+) -> RegionProbabilities:
     """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
     return _beyond(study, "below", threshold, probability, sigma)
 
 
 def _beyond(
     study: Reading, side: Side, threshold: float | None, probability: float | None, sigma: float | None
-) -> LikelyRegions:
+) -> RegionProbabilities:
     problem = "a region is listed by its probability or by its distance in standard deviations"
     need(probability is None or sigma is None, problem, (probability, sigma), "Pass one of the two.")
     with study._lock:
@@ -175,7 +175,9 @@ def _beyond(
         how = f"by {least:g} standard deviations"
     number = int(np.count_nonzero(listed))
     likely = [
-        Likely(state.region(int(rows[at])), float(mean[at]), float(std[at]), float(chance[at]), float(apart[at]))
+        RegionProbability(
+            state.region(int(rows[at])), float(mean[at]), float(std[at]), float(chance[at]), float(apart[at])
+        )
         for at in order[: max(number, 1)].tolist()
     ]
     beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" {how}"
@@ -335,14 +337,14 @@ def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
     return [study._region(region) for region in ([regions] if one else listed(regions, *NO_REGIONS))], one
 
 
-def bands(study: Reading) -> Bands:
+def bands(study: Reading) -> ConfidenceBands:
     """Return how far each node's average, and f within the node, may lie from the posterior mean.
 
     The next trial is chosen by the b-value, ``mean + confidence + variation`` (equation 5 of the
     paper).
     """
     with study._lock:
-        return Bands(*binding.bands(study._state))
+        return ConfidenceBands(*binding.bands(study._state))
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:

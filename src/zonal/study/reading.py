@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zonal.engine.costs import paid
-from zonal.engine.events import Asked, Edited, Event
+from zonal.engine.events import Asked, Edited, Transaction
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Direction, Settings
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import InvalidInput, TrialError, whole_number
-from zonal.gp.hyperparameters import Weighted
+from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
 from zonal.io.hints import Named, hinting, missing
 from zonal.kernels.feedback import Feedback
@@ -90,7 +90,7 @@ class Reading(metaclass=Named):
         return "" if self._journal is None else self._journal.read_only
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[Transaction, ...]:
         """The whole history."""
         return tuple(self._state.events)
 
@@ -166,11 +166,11 @@ class Reading(metaclass=Named):
         return self._outward(model)
 
     @property
-    def models(self) -> tuple[Weighted, ...]:
+    def models(self) -> tuple[WeightedModel, ...]:
         """The weighted models that represent the posterior over models; one if the model was given."""
         belief = self._state.belief
         return tuple(
-            Weighted(weight, self._outward(member.model))
+            WeightedModel(weight, self._outward(member.model))
             for weight, member in zip(belief.weights.tolist(), belief.members, strict=True)
         )
 

@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from zonal.engine.results import Trial
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
-from zonal.study.executors import Anywhere, Engine, Job, Measure, engine_for, shared_death
-from zonal.study.run_session import Hand
+from zonal.study.executors import Anywhere, InlineExecutor, Measure, Task, engine_for, shared_death
+from zonal.study.run_session import RunSession
 
 Callback = Callable[[Any, Trial], object]
 OnError = Literal["raise", "give_up"]
@@ -40,8 +40,8 @@ NO_WORKER = 600.0  # and after which the run ends
 
 
 def drive(
-    hand: Hand,
-    measure: Measure | Engine,
+    hand: RunSession,
+    measure: Measure | InlineExecutor,
     *,
     executor: Anywhere = None,
     workers: int | None = None,
@@ -66,7 +66,7 @@ def drive(
     most = hand.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = measure
-    if not isinstance(engine, Engine):
+    if not isinstance(engine, InlineExecutor):
         engine = engine_for(engine, executor, workers, timeout, bool(hand.study.settings.times))
     allowed = most if on_error == "give_up" else 0
     with _progress(hand, progress) as step, _CtrlC() as ctrl_c:
@@ -77,8 +77,8 @@ def drive(
 class _Run:
     """The measurements under way, and why the run ends."""
 
-    _hand: Hand
-    _engine: Engine
+    _hand: RunSession
+    _engine: InlineExecutor
     _step: Step
     _ctrl_c: _CtrlC
     _callback: Callback | None
@@ -86,8 +86,8 @@ class _Run:
     _max_failures: int
     _counts_in_a_row: bool
     _timeout: float
-    _under_way: dict[Job, Trial] = field(default_factory=dict)
-    _hanging: list[Job] = field(default_factory=list)
+    _under_way: dict[Task, Trial] = field(default_factory=dict)
+    _hanging: list[Task] = field(default_factory=list)
     _suspects: list[Trial] = field(default_factory=list)  # their worker died; each is measured again alone
     _deserted: float = math.inf  # since when there is no worker, by the monotonic clock
     _said: bool = False  # that there is no worker
@@ -151,7 +151,7 @@ class _Run:
         job.due, job.alone = monotonic() + self._timeout, alone
         self._under_way[job] = trial
 
-    def _take(self, job: Job) -> None:
+    def _take(self, job: Task) -> None:
         """Process a finished measurement, successful or not."""
         trial = self._under_way.pop(job)
         value, error = job.outcome()
@@ -277,7 +277,7 @@ class _Run:
             self._name_barred()
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
-    def _settle(self, job: Job, trial: Trial) -> None:
+    def _settle(self, job: Task, trial: Trial) -> None:
         """Tell a trial, if it is done; else withdraw it."""
         if not job.future.done() or job.outcome()[1] is not None:
             job.future.cancel()
@@ -293,7 +293,7 @@ class _Run:
 
 
 @contextmanager
-def _progress(hand: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
+def _progress(hand: RunSession, standing: Callable[[], str] | None) -> Iterator[Step]:
     """Show a progress bar on a terminal or in a notebook, with a text on the search; yield what moves it on."""
     if standing is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield lambda: None

@@ -45,7 +45,7 @@ def reason(error: BaseException) -> str:
     return (message or type(error).__name__)[:LONGEST_NOTE]
 
 
-class Hand:
+class RunSession:
     """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
 
     If `take_over`, all trials under way count as abandoned; else those under the same name, which a user may have

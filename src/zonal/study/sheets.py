@@ -46,7 +46,7 @@ CALLED = {"value": "a value", "sem": "a standard error", "time": "a time"}
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledRow:
     """A measurement in a row of a sheet: arguments of `Study.tell`, and where they are written."""
 
     value: float
@@ -79,7 +79,7 @@ class Filled:
             return ""
         return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
 
-    def over(self, was: TrialRecord) -> Filled | None:
+    def over(self, was: TrialRecord) -> FilledRow | None:
         """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
         if was.value is None:
             return None
@@ -101,9 +101,9 @@ class NoteLeft(NamedTuple):
 class Sheet(Generic[T]):
     """The content of a sheet: measurements of trials, or of regions."""
 
-    new: list[tuple[T, Filled]] = field(default_factory=list)  # that the study does not have yet
-    known: list[tuple[T, Filled]] = field(default_factory=list)  # that it, or a row above, has already
-    corrected: list[tuple[T, Filled]] = field(default_factory=list)  # whose value in the study differs
+    new: list[tuple[T, FilledRow]] = field(default_factory=list)  # that the study does not have yet
+    known: list[tuple[T, FilledRow]] = field(default_factory=list)  # that it, or a row above, has already
+    corrected: list[tuple[T, FilledRow]] = field(default_factory=list)  # whose value in the study differs
     empty: int = 0  # rows without a value
     notes: dict[int, str] = field(default_factory=dict)  # in such rows, by trial
     notes_left: dict[int, NoteLeft] = field(default_factory=dict)  # notes that are not kept, by trial
@@ -129,10 +129,10 @@ def told(
     def change(draft: Study) -> Sheet[int]:
         found = answers(table, draft, correct, changed)
 
-        def tell(number: int, own: Filled) -> None:
+        def tell(number: int, own: FilledRow) -> None:
             draft.tell(number, own.value, own.sem, own.note, minus=own.minus, time=own.time)
 
-        def mend(number: int, own: Filled) -> None:
+        def mend(number: int, own: FilledRow) -> None:
             draft.correct(number, own.value, own.sem, own.note, by=by)
 
         wrong = _rows_wrong(watched(found.new, "telling"), tell)
@@ -157,7 +157,7 @@ def observed(
         found = earlier(table, draft)
         taken = sorted(found.new + found.known if again else found.new, key=lambda own: own[1].row)
 
-        def observe(place: Region, own: Filled) -> None:
+        def observe(place: Region, own: FilledRow) -> None:
             draft.observe(place, own.value, own.sem, place.feedback, minus=own.minus, note=own.note)
 
         refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
@@ -166,7 +166,9 @@ def observed(
     return operations.together(study, change)
 
 
-def _rows_wrong(things: Iterable[tuple[T, Filled]], do: Callable[[T, Filled], object]) -> list[tuple[int, str]]:
+def _rows_wrong(
+    things: Iterable[tuple[T, FilledRow]], do: Callable[[T, FilledRow], object]
+) -> list[tuple[int, str]]:
     """Do something with the measurement of each row; return the rows, from 0, for which that raises, and why."""
     wrong = []
     for thing, own in things:
@@ -180,8 +182,8 @@ def _rows_wrong(things: Iterable[tuple[T, Filled]], do: Callable[[T, Filled], ob
 def answers(table: Table, study: Study, correct: bool = False, changed: bool = False) -> Sheet[int]:
     """Return what a sheet says by trial; raise an error that lists every bad row: see `told`."""
     trials = told_before(study)
-    first: dict[int, tuple[Filled | None, str]] = {}
-    noted: dict[int, Filled] = {}  # trials with a value whose note is to change, by rows without one
+    first: dict[int, tuple[FilledRow | None, str]] = {}
+    noted: dict[int, FilledRow] = {}  # trials with a value whose note is to change, by rows without one
     found: Sheet[int] = Sheet()
 
     def read(cells: dict[str, str], row: int) -> None:
@@ -204,7 +206,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         if was.value is not None and not correct:
             found.notes_left[number] = NoteLeft(row, "has a value", "correct")
         elif was.value is not None and answer is None:
-            noted[number] = Filled(was.value, None, note, row, {**cells, "value": repr(was.value)})
+            noted[number] = FilledRow(was.value, None, note, row, {**cells, "value": repr(was.value)})
         elif was.value is None and (was.state == "asked" or not was.note or changed):
             found.notes[number] = note
         elif was.value is None:
@@ -363,12 +365,12 @@ def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Any]], name: str) 
     return number
 
 
-def _answer(cells: dict[str, str], row: int, time: str = "") -> Filled | None:
+def _answer(cells: dict[str, str], row: int, time: str = "") -> FilledRow | None:
     """Return the measurement of a row, None if it has no value yet; `time` is the column for times, if any."""
     if cells["value"].casefold() in NOT_YET:
         return None
     value, sem, spent = value_of(cells["value"]), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
-    return Filled(value, sem, cells.get("note", ""), row, cells, time=spent)
+    return FilledRow(value, sem, cells.get("note", ""), row, cells, time=spent)
 
 
 def value_of(cell: str) -> float:

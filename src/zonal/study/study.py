@@ -17,7 +17,7 @@ from typing import Any, Self, Unpack
 from weakref import WeakSet
 
 from zonal.engine import checks, commands
-from zonal.engine.events import Doubted, Event, Extended
+from zonal.engine.events import Extended, ModelWarned, Transaction
 from zonal.engine.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
 from zonal.engine.state import State
 from zonal.errors import (
@@ -229,7 +229,7 @@ class Study(Reading):
             self._take_in(journal, unseen)
             yield
 
-    def _take_in(self, journal: Journal, events: list[Event]) -> None:
+    def _take_in(self, journal: Journal, events: list[Transaction]) -> None:
         """Continue from what the file says; without the kernel there is no posterior."""
         state = self._state
         if events:
@@ -239,7 +239,7 @@ class Study(Reading):
 
     @classmethod
     def replay(
-        cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False, edited: str = ""
+        cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False, edited: str = ""
     ) -> Self:
         """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
@@ -269,7 +269,9 @@ class Study(Reading):
         return study
 
     @classmethod
-    def _of(cls, settings: Settings, events: Iterable[Event], at_once: bool = True, foreign: bool = False) -> Self:
+    def _of(
+        cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True, foreign: bool = False
+    ) -> Self:
         """Return a study from events that Zonal wrote, or, if `foreign`, that may have been changed since."""
         study = cls.__new__(cls)
         study._renew_lock()
@@ -374,10 +376,10 @@ class _Draft(Study):
         self._unlogged.append((level, message, parts))
 
 
-def _pass_on_doubts(event: Event) -> None:
+def _pass_on_doubts(event: Transaction) -> None:
     """Warn of what contradicts the model that was given."""
     for fact in event:
-        if isinstance(fact, Doubted):
+        if isinstance(fact, ModelWarned):
             warn_user(ModelWarning(fact.doubt))
 
 

@@ -11,11 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zonal.engine.results import Likely, Observation, Recommendation, Trial, TrialRecord, answer
+from zonal.engine.results import Observation, Recommendation, RegionProbability, Trial, TrialRecord, answer
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
 from zonal.io.records import Records
-from zonal.io.result_table import Cell, Chance, Listing, card, counted, give_or_take, labelled, number, percent
+from zonal.io.result_table import (
+    Cell,
+    Listing,
+    Probability,
+    card,
+    counted,
+    give_or_take,
+    labelled,
+    number,
+    percent,
+)
 from zonal.spaces import Region
 from zonal.study.patches import Patches, patches
 
@@ -30,14 +40,14 @@ LUCK = "no region stands out: the best so far may be due to chance"
 
 
 @dataclass(frozen=True, repr=False)
-class LikelyRegions(Records[Likely]):
-    """Regions whose average is probably beyond a threshold, the most probable first: a table of `Likely`.
+class RegionProbabilities(Records[RegionProbability]):
+    """Regions whose average is probably beyond a threshold, the most probable first: a table of `RegionProbability`.
 
     The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     """
 
-    likeliest: Likely | None = None
+    likeliest: RegionProbability | None = None
     threshold: float = math.nan
     side: str = "above"
     unit: str = ""  # of the values
@@ -82,7 +92,7 @@ def plain(thing: Any) -> Any:
             return thing.number
         case Recommendation():
             return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
-        case LikelyRegions():
+        case RegionProbabilities():
             return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
         case Patches():
             return {"title": thing.title, "patches": thing.found}
@@ -286,22 +296,22 @@ def top(study: Reading, k: int = TOP) -> Listing:
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
     columns["looks"] = [looks[own.node] for own in best]
-    columns["probability best"] = [Chance(own.probability_best) for own in best]
+    columns["probability best"] = [Probability(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.value_name}, after {study.told} measurements"
     return Listing(title, joined(columns, [own.region for own in best], "study"))
 
 
 def likely_table(
-    study: Reading, beyond: str, likely: Sequence[Likely], number: int, limit: tuple[float, str]
-) -> LikelyRegions:
+    study: Reading, beyond: str, likely: Sequence[RegionProbability], number: int, limit: tuple[float, str]
+) -> RegionProbabilities:
     """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
 
     `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9", and `limit`
     the threshold with its side.
     """
     found, unit = tuple(likely[:number]), study.value_unit
-    ours = _averages(likely, unit) | {"probability": [Chance(own.probability) for own in likely]}
+    ours = _averages(likely, unit) | {"probability": [Probability(own.probability) for own in likely]}
     ours["sigma"] = _each(likely, "sigma")
     columns = joined(ours, [own.region for own in likely], "study")
     mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
@@ -311,10 +321,10 @@ def likely_table(
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
     rows = {name: cells[:number] for name, cells in columns.items()}
     likeliest = likely[0] if likely else None
-    return LikelyRegions(title, rows, {mean: std, std: std}, found, likeliest, *limit, unit)
+    return RegionProbabilities(title, rows, {mean: std, std: std}, found, likeliest, *limit, unit)
 
 
-def _averages(best: Sequence[Recommendation | Likely], unit: str) -> dict[str, list[Cell]]:
+def _averages(best: Sequence[Recommendation | RegionProbability], unit: str) -> dict[str, list[Cell]]:
     """Return the names of some regions, and what their averages are."""
     columns: dict[str, list[Cell]] = {"region": [own.region.name for own in best]}
     return columns | {labelled(name, unit): _each(best, name) for name in ("mean", "std")}

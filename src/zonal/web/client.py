@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from zonal import errors
 from zonal.engine import checks
-from zonal.engine.events import Asked, Event
+from zonal.engine.events import Asked, Transaction
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
@@ -181,7 +181,7 @@ class Remote(Study):
                 return
             self._seen = state if self._opened.knows else state.blind()
 
-    def _unseen(self) -> list[Event]:
+    def _unseen(self) -> list[Transaction]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
         rows = list(self._rows)
         self._opened.renew()

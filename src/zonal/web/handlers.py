@@ -24,7 +24,7 @@ from zonal.study.sheet_rows import outcomes, questions
 from zonal.study.study import Study
 from zonal.study.summary import plain
 from zonal.web import page_data
-from zonal.web.overview import Record
+from zonal.web.overview import StudyOverview
 from zonal.web.report import report
 from zonal.web.routes import MOST_BUDGET, MOST_LISTED, MOST_REGIONS, Route
 
@@ -152,7 +152,7 @@ def _settings(study: Study) -> Any:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
-def _journal(record: Record, after: int = -1) -> Any:
+def _journal(record: StudyOverview, after: int = -1) -> Any:
     rows = record.journal.rows(after + 1)[:MOST_REGIONS]
     return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zonal.engine.events import Asked, Corrected, Ended, Measured
+from zonal.engine.events import Asked, Closed, Corrected, Told
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, TrialRecord
 from zonal.errors import StudyFileError
@@ -182,7 +182,7 @@ def _together(study: Reading) -> str:
             batches[-1] += 1
             waiting.add(fact.number)
             most = max(most, len(waiting))
-        elif isinstance(fact, Measured | Ended) and fact.number in waiting:
+        elif isinstance(fact, Told | Closed) and fact.number in waiting:
             waiting.remove(fact.number)
             answered = True
     if most < 2:

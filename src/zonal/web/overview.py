@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 from zonal.engine.costs import left, paid
 from zonal.engine.events import (
-    Allowed,
     Asked,
-    Began,
+    Claimed,
+    Closed,
     Corrected,
-    Ended,
+    Created,
     Extended,
     Forbidden,
-    Measured,
     Noted,
     Observed,
     Retracted,
-    Taken,
+    Told,
+    Unblocked,
 )
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.spaces.base import Region
@@ -32,10 +32,10 @@ SHORT_TIME = len("2026-11-16T00:05:51")
 SHOWN = 200  # trials whose regions are named before the tree is available
 SPARKS = 400  # measurements in the small plot of the overview
 HAPPENED = {  # what a fact says to people
-    Began: "begun",
+    Created: "begun",
     Asked: "trial {0.number} asked for",
-    Measured: "trial {0.number} told",
-    Ended: "trial {0.number} {0.state}",
+    Told: "trial {0.number} told",
+    Closed: "trial {0.number} {0.state}",
     Noted: "a note to trial {0.number}",
     Corrected: "trial {0.number} corrected",
     Retracted: "trial {0.number} retracted",
@@ -51,10 +51,10 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-class Record:
+class StudyOverview:
     """A study as its file was at one moment: what follows from its events alone."""
 
-    def __init__(self, path: Path, before: Record | None = None) -> None:
+    def __init__(self, path: Path, before: StudyOverview | None = None) -> None:
         self.stamp = stamp_of(path)
         self.times: list[str] = []  # when each event was written
         if before is None:
@@ -68,7 +68,7 @@ class Record:
         self.settings: Any = self.journal.opened.settings
         self.asked = self._facts(Asked)
         self._became = outcomes(self.events)
-        taken = {fact.number: fact.by for fact in self._facts(Taken)}
+        taken = {fact.number: fact.by for fact in self._facts(Claimed)}
         under_way = [one for one in self.asked if self._last(one).state == "asked"]
         self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
         costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "told"]
@@ -142,7 +142,7 @@ class Record:
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
             "read_only": self.journal.read_only,
-            "policy": self._facts(Began)[0].policy,
+            "policy": self._facts(Created)[0].policy,
             "feedback": repr(settings.feedback),
             "pending": pending,
             "forbidden": self._forbidden(),
@@ -150,7 +150,7 @@ class Record:
 
     def _forbidden(self) -> list[dict[str, Any]]:
         """Return what was forbidden since the study began, and still is."""
-        lifted = {number for fact in self._facts(Allowed) for number in fact.forbidden}
+        lifted = {number for fact in self._facts(Unblocked) for number in fact.forbidden}
         return [
             {"text": fact.region.name, "said": described(fact.region), "note": fact.note, "by": fact.by}
             for number, fact in enumerate(self._facts(Forbidden))
@@ -167,7 +167,7 @@ class Record:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         asked = self.asked[first:]
         pasts = [self._became[False, one.number] for one in asked]
-        subtracted = {fact.number: fact.minus for fact in self._facts(Measured)}  # as told last
+        subtracted = {fact.number: fact.minus for fact in self._facts(Told)}  # as told last
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Any] = {
             "event": self.event,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zonal.engine.settings import Settings
 from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
 from zonal.io.files import file_path, write
-from zonal.io.result_table import Chance, Listing, percent
+from zonal.io.result_table import Listing, Probability, percent
 from zonal.plotting import Kind, column_width
 from zonal.spaces.base import Overlapping
 from zonal.storage.journal import release
@@ -129,8 +129,8 @@ def _table(listing: Listing) -> str:
     """Return a table; if there are very many rows, the last ones."""
     columns: dict[str, list[Any]] = {**listing.to_dict()}
     for name, cells in listing.columns.items():
-        if any(isinstance(cell, Chance) for cell in cells):
-            columns[name] = [percent(cell) if isinstance(cell, Chance) else cell for cell in cells]
+        if any(isinstance(cell, Probability) for cell in cells):
+            columns[name] = [percent(cell) if isinstance(cell, Probability) else cell for cell in cells]
     kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
 
     def row(tag: str, cells: Iterable[Any]) -> str:
@@ -147,7 +147,7 @@ def _table(listing: Listing) -> str:
 def _cell(cell: Any) -> str:
     if cell is None or cell != cell:
         return ""
-    if isinstance(cell, Chance):
+    if isinstance(cell, Probability):
         return percent(cell)
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 

@@ -45,7 +45,7 @@ def same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "surrogateescape"), other.encode("utf-8", "surrogateescape"))
 
 
-class Guard:
+class SecurityMiddleware:
     """Checks every request before the service: a token is required from everybody, unless it is "".
 
     The service is reached by the names of `hosts`, besides loopback and its own address.

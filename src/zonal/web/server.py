@@ -37,8 +37,8 @@ from zonal.web.openapi import as_bytes, as_json, body, number_of, query, tagged
 from zonal.web.overview import stamp_of
 from zonal.web.page_data import dumped
 from zonal.web.routes import EVERY, STUDIES, STUDY, Unknown
-from zonal.web.security import COOKIE, Guard, cookie_of, problem, same
-from zonal.web.study_folder import Entry, Folder
+from zonal.web.security import COOKIE, SecurityMiddleware, cookie_of, problem, same
+from zonal.web.study_folder import Folder, OpenStudy
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -58,7 +58,7 @@ ATTACHED = (".db", ".html")  # answers that a browser stores under the study's n
 
 
 class Service:
-    """The service of a folder of studies; `token` and `hosts` as for `Guard`."""
+    """The service of a folder of studies; `token` and `hosts` as for `SecurityMiddleware`."""
 
     def __init__(self, folder: Path, token: str = "", hosts: Iterable[str] = ()) -> None:
         self.folder = Folder(folder)
@@ -84,7 +84,9 @@ class Service:
         answers: dict[Any, Any] = {ZonalError: openapi.refused, OSError: openapi.unreadable}
         answers |= {HTTPException: openapi.unfit, Exception: openapi.broken}
         app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
-        self.app = Guard(GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts)
+        self.app = SecurityMiddleware(
+            GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts
+        )
 
     @contextlib.asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
@@ -101,10 +103,10 @@ class Service:
         answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
         return answer
 
-    def _entry(self, request: Request) -> Entry:
+    def _entry(self, request: Request) -> OpenStudy:
         return self.folder.entry(request.path_params["name"])
 
-    async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
+    async def _in_study(self, entry: OpenStudy, does: Callable[[Study], T], wait: float | None = None) -> T:
         """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
         future = asyncio.wrap_future(entry.submit(does))
         try:

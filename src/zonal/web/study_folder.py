@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from zonal.errors import StudyFileError, need
 from zonal.storage.journal import REPLACED, is_study
 from zonal.study.study import Study
-from zonal.web.overview import Record, stamp_of
+from zonal.web.overview import StudyOverview, stamp_of
 from zonal.web.routes import Unknown
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
 MOST_OPEN = 64  # studies whose posteriors are kept in memory
 
 
-class Entry:
+class OpenStudy:
     """One study of the folder: what its file says, available at once, and the study itself, opened when needed."""
 
     def __init__(self, path: Path) -> None:
@@ -31,11 +31,11 @@ class Entry:
         self.name = path.name.removesuffix(ENDING)
         self.study: Study | None = None
         self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
-        self._record: Record | None = None
+        self._record: StudyOverview | None = None
         self._lock = threading.Lock()  # for the record, which several threads may read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
 
-    def record(self, surely: bool = False) -> Record:
+    def record(self, surely: bool = False) -> StudyOverview:
         """Return what the file says now; one that was replaced is read from the start.
 
         If `surely`, it is read even if it seems unchanged.
@@ -43,7 +43,7 @@ class Entry:
         with self._lock:
             record = self._record
             if record is None or surely or record.stamp != stamp_of(self.path):
-                record = self._record = self._unless_replaced(lambda: Record(self.path, self._record))
+                record = self._record = self._unless_replaced(lambda: StudyOverview(self.path, self._record))
             return record
 
     def submit(self, does: Callable[[Study], T]) -> Future[T]:
@@ -90,7 +90,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, OpenStudy] = {}
         self._lock = threading.Lock()
 
     def names(self) -> list[str]:
@@ -111,7 +111,7 @@ class Folder:
         path = self.path / name
         return path if path.is_file() and path.resolve().parent == self.path else None
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> OpenStudy:
         """Return a study; raise if there is none."""
         path = self._file(name + ENDING) or self._bare(name)
         with self._lock:
@@ -120,7 +120,7 @@ class Folder:
                 if found is not None:
                     found.end()
                 raise Unknown(f"there is no study {name!r} in this folder.")
-            found = self._entries[name] = found or Entry(path)  # the most recently used is the last
+            found = self._entries[name] = found or OpenStudy(path)  # the most recently used is the last
             opened = [own for own in self._entries.values() if own.study is not None]
             for own in opened[:-MOST_OPEN]:
                 own.forget()

@@ -19,7 +19,7 @@ let history = null, seen = -1;
 
 function header() {
   const { head } = study, way = head.pending.length, bound = head.cost ? head.pending.reduce((sum, own) => sum + own.cost, 0) : way;
-  document.title = `${head.name}: ${words.gone(head)} · Zonal`;
+  document.title = `${head.name}: ${words.gone(head)} · StudyPlayer`;
   put("crumb", head.name);
   put("name", head.name);
   put("goal", words.goal(head));
