@@ -177,7 +177,7 @@ def regret(name: str, seed: int, noise: float, given: bool, **prices: Any) -> tu
     study.optimize(here.instrument(noise, np.random.default_rng([seed, 9])))
     found = study.found.node
     assert found is not None
-    return float(here.truth.max() - here.truth[found[1]]), study.told
+    return float(here.truth.max() - here.truth[found[1]]), study.measured
 
 
 @main.command()
@@ -276,7 +276,7 @@ def journey(
         before = study.found
     region = study.found if knows else before
     assert region.node is not None
-    return float(here.truth.max() - here.truth[region.node[1]]), study.told
+    return float(here.truth.max() - here.truth[region.node[1]]), study.measured
 
 
 if __name__ == "__main__":

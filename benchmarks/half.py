@@ -154,12 +154,12 @@ def any_step(
 
 
 QUESTIONS = knowledge_gradient.KnowledgeRules.questions
-NEVER = 1 << 30
+NO_RETRY = 1 << 30
 PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
     "an opening of 4 cells": [(rounds, "MOST_OPENING_CELLS", 4)],
     "an opening of 8 cells": [(rounds, "MOST_OPENING_CELLS", 8)],
-    "the guard never": [(knowledge_gradient, "OFTEN", NEVER), (knowledge_gradient, "SELDOM", NEVER)],
+    "the guard never": [(knowledge_gradient, "OFTEN", NO_RETRY), (knowledge_gradient, "SELDOM", NO_RETRY)],
     "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
     "not step by step": [(knowledge_gradient.KnowledgeRules, "questions", any_step)],
     "a gain of several looks": [(knowledge_gradient, "largest", several_looks)],

@@ -34,7 +34,7 @@ def campaign(model: Prior, noise: float, budget: int, seed: list[int]) -> Floats
     study = zn.Study(landscape.space, budget=budget, rng=np.random.default_rng(search))
     study.optimize(measure)
     regret = landscape.regret(study.found)
-    promised = [study.outlook(n).rise for n in AHEAD]
+    promised = [study.outlook(n).gain for n in AHEAD]
     came = []
     for n in AHEAD:
         study.extend(budget + n - study.budget)
@@ -52,19 +52,19 @@ def cell(name: str, budget: int, runs: int) -> Floats:
     return np.array([campaign(*kinds[run % len(kinds)], budget, [number, budget, run]) for run in range(runs)])
 
 
-def kept(rises: Floats) -> bool:
+def kept(gains: Floats) -> bool:
     """Tell whether rises promised and reached, shape (runs, 2), agree within two standard errors."""
-    promised, came = rises.T
+    promised, came = gains.T
     over = [promised - MOST * came, LEAST * came - promised]
     return all(miss.mean() <= 2 * miss.std(ddof=1) / np.sqrt(len(miss)) for miss in over)
 
 
-def report(name: str, rises: Floats) -> None:
+def report(name: str, gains: Floats) -> None:
     """Print a line for each number of measurements ahead: both means with their standard errors."""
-    means, errors = rises.mean(axis=0), rises.std(axis=0, ddof=1) / np.sqrt(len(rises))
+    means, errors = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
     for n, mean, error in zip(AHEAD, means, errors, strict=True):
         shown = f"promised {mean[0]:.4f} +- {error[0]:.4f}, came {mean[1]:.4f} +- {error[1]:.4f}"
-        print(f"{name:18} n = {n:<2}  {shown}  ({len(rises)} campaigns)", flush=True)
+        print(f"{name:18} n = {n:<2}  {shown}  ({len(gains)} campaigns)", flush=True)
 
 
 def main(runs: int) -> int:
@@ -78,7 +78,7 @@ def main(runs: int) -> int:
         everything.append(np.concatenate(cells))
         report(name, everything[-1])
     report("all", np.concatenate(everything))
-    broken = [n for rises in everything for j, n in enumerate(AHEAD) if not kept(rises[:, j])]
+    broken = [n for gains in everything for j, n in enumerate(AHEAD) if not kept(gains[:, j])]
     print(f"not kept: n = {', '.join(map(str, broken))}" if broken else "all promises are kept")
     return len(broken)
 

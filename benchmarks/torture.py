@@ -55,18 +55,18 @@ def value(trial: zn.Trial) -> float:
 def step(study: zn.Study, say: Callable[[str], object]) -> bool:
     """Do the next thing, say so once it is done, and tell whether there was one."""
     for record in study.trials:
-        if record.state == "told" and record.number % 7 == 3 and record.value != value(record):
+        if record.state == "measured" and record.number % 7 == 3 and record.value != value(record):
             study.correct(record, value(record), note="a typo")
             say(f"corrected {record.number}")
             return True
-        if record.state == "told" and record.number % 11 == 5:
+        if record.state == "measured" and record.number % 11 == 5:
             study.retract(record)
             say(f"retracted {record.number}")
             return True
     if study.pending:
         trial = study.pending[0]
         if trial.number % 9 == 8:
-            study.give_up(trial)
+            study.fail(trial)
             say(f"gave up {trial.number}")
         else:
             study.tell(trial, value(trial) + 0.5 * (trial.number % 7 == 3))
@@ -149,8 +149,8 @@ def check(path: Path, tally: Tally) -> zn.Study:
     for word in tally.words:
         what, _, number = word.rpartition(" ")
         record = became[int(number)]
-        if what == "told" and record.number % 11 != 5:
-            assert record.state == "told", word
+        if what == "measured" and record.number % 11 != 5:
+            assert record.state == "measured", word
             assert record.number % 7 == 3 or record.value == value(record), word
         if what == "corrected" and record.number % 11 != 5:
             assert record.value == value(record), word
@@ -158,7 +158,7 @@ def check(path: Path, tally: Tally) -> zn.Study:
             assert record.state == what.replace("gave", "given"), word
     facts = [fact for event in study.events for fact in event]
     ended = [fact.number for fact in facts if isinstance(fact, Told | Closed)]
-    assert len(set(ended)) == len(ended), "told or given up twice"
+    assert len(set(ended)) == len(ended), "told or failed twice"
     mended = [(type(fact), fact.number) for fact in facts if isinstance(fact, Corrected | Retracted)]
     assert len(set(mended)) == len(mended), "corrected or retracted twice"
     return study
@@ -220,7 +220,7 @@ def fast_folder() -> Path:
 def main() -> None:
     """Kill as many as the first argument says."""
     kills, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(time.time())
-    warnings.simplefilter("ignore", zn.ModelWarning)  # of the typos, which are told on purpose
+    warnings.simplefilter("ignore", zn.ModelWarning)  # of the typos, which are measured on purpose
     folder, start = fast_folder(), time.monotonic()
     try:
         studies, said = torture(folder, kills, seed)

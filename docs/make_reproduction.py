@@ -350,7 +350,7 @@ def beaten(job: Job, curves: Curves) -> str:
     return table(["function", "S", *(f"N = {n}" for n in job.shown)], rows)
 
 
-def rises(job: Job, curves: Curves) -> str:
+def gains(job: Job, curves: Curves) -> str:
     """Return by how much GPOO's regret changes from each budget to the next, strong where it clearly rises."""
     steps, rows = list(pairwise(job.shown)), []
     for function, s in [(f, s) for f in ("f1", "f2") for s in (1, 10)]:
@@ -620,7 +620,7 @@ def regret_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
     return {
         **tables,
         "beaten": beaten(job, papers),
-        "rises": rises(job, papers),
+        "rises": gains(job, papers),
         "stuck": stuck(job, curves, papers),
     }
 

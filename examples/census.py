@@ -11,9 +11,9 @@ from zlib import crc32
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import campaign, settled
 
 import zonal as zn
-from campaigns import campaign, settled
 from zonal.io.tables import read_table
 from zonal.plotting import column_width, plot_map, plot_regrets
 from zonal.simulation import Landscape, from_table
@@ -66,7 +66,7 @@ def main(table: Path, runs: int, share: float, out: str) -> None:
         for (country, regrets), (name, landscape) in zip(axes, landscapes(table).items(), strict=True):
             space, best, greedy = landscape.space, landscape.best(), best_way_down(landscape)
             budget = round(share * space.size)
-            known = {"noise": perturbation, "max_looks": 1}  # the office says how much it perturbs
+            known = {"noise": perturbation, "max_replicates": 1}  # the office says how much it perturbs
             players = settled(everybody(space, **known, value_name="mean age", value_unit="years"), office)
             if name == "bisection":  # who takes long: `rivals.py` plays them
                 del players["Zonal, UCB"], players["Zonal, GPOO"]

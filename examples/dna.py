@@ -12,10 +12,10 @@ from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import campaign, settled
 
 import zonal as zn
-from campaigns import campaign, settled
-from zonal.plotting import column_width, plot_regions, plot_regrets
+from zonal.plotting import column_width, plot_regrets, plot_tree
 from zonal.simulation import Landscape, datasets, from_table
 from zonal.simulation.rehearsal import everybody, rehearse
 
@@ -97,7 +97,7 @@ def main(runs: int, share: float, out: str) -> None:
             print(f"best pool: {best.average:.2f}, {best.region.name.split(' > ')[-1]}\n{rehearsal.table()}\n")
             plot_regrets(rehearsal, ax).set_title(f"by {name}: {budget} measurements, {runs} runs")
             if name == "prefix":
-                plot_regions(campaign(players["Zonal"], landscape, budget, RELATIVE), axes[0])
+                plot_tree(campaign(players["Zonal"], landscape, budget, RELATIVE), axes[0])
                 axes[0].set_title("the tree of prefixes that Zonal grew: measured (dots), found (green)", pad=22)
         figure.savefig(out, dpi=110)
 

@@ -127,7 +127,7 @@ def games(page: str, country: Path) -> Iterator[Game]:
     elif page == "census":
         areas = census.landscapes(country)["bisection"]
         noise, budget = census.perturbation, round(census.SHARE * areas.space.size)
-        known = everybody(areas.space, noise=noise, max_looks=1)
+        known = everybody(areas.space, noise=noise, max_replicates=1)
         others = {name: known[name] for name in ("Zonal, UCB", "Zonal, GPOO")} | {"halving": halving}
         player = BoTorch(attrgetter("center"), noise, once=True)
         yield Game("bisection", areas, budget, noise, census.office, player, others)

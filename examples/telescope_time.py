@@ -90,4 +90,7 @@ def by_the_clock(runs: int, share: float) -> None:
     print(f"box, by the clock: {seconds} seconds, {runs} runs\n{rehearsal.table()}")
     ours, other = (campaign(players[who], landscape, seconds, CHANNEL**-0.5) for who in list(players)[:2])
     mean = np.mean([trial.time for trial in ours.trials])
-    print(f"first run: {ours.told} looks of {mean:.1f} s on average; told of no costs {other.told} of {FIXED} s")
+    print(
+        f"first run: {ours.measured} measurements of {mean:.1f} s on average; "
+        f"cost-unaware {other.measured} of {FIXED} s"
+    )

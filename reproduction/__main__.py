@@ -58,7 +58,7 @@ def _add(name: str, about: str) -> None:
         type=click.Choice(["authors", "paper"]),
         help="The authors' functions and procedure, as in the published figures, or the paper's text.",
     )
-    @options.number_option("--rng", default=0, least=0, help="Seed of all random numbers.")
+    @options.number_option("--seed", default=0, least=0, help="Seed of all random numbers.")
     @options.number_option("--jobs", help="Processes  [default: one per core]")
     @click.option(
         "--out",
@@ -68,9 +68,9 @@ def _add(name: str, about: str) -> None:
         help="Folder for plots, tables and finished runs.",
     )
     def command(
-        runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path
+        runs: int, budget: int, preset: Literal["authors", "paper"], seed: int, jobs: int | None, out: Path
     ) -> None:
-        settings = Plan(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
+        settings = Plan(out, runs, budget, preset, seed, jobs or os.cpu_count() or 1)
         try:
             for experiment in _EXPERIMENTS if name == "all" else [name]:
                 _experiment(experiment, settings)

@@ -57,7 +57,7 @@ def experiment(plan: Plan) -> Report:
         report.rows.append([*cell.node, *cell.edges[0], *known, average, expanded])
     found = shown.study.recommend()
     report.notes += [
-        f"GPOO after {shown.study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
+        f"GPOO after {shown.study.measured} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
         f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
         f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
         f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
@@ -78,8 +78,8 @@ def _figure(shown: Scene) -> Figure:
     study = shown.study
     figure, cells = cells_above_tree(study, shown.f, 3.3, 3.9)
     leaves = study.tree.first_child < 0
-    bands = study.bands()
-    mean, reach = study.tree.mean[leaves], (bands.confidence + bands.variation)[leaves]
+    confidence_bands = study.confidence_bands()
+    mean, reach = study.tree.mean[leaves], (confidence_bands.confidence + confidence_bands.variation)[leaves]
     low, high = float((mean - reach).min()), float((mean + reach).max())
     cells.set_ylim(low - 0.04 * (high - low), high + 0.04 * (high - low))
     handles = dict(zip(*reversed(cells.get_legend_handles_labels()), strict=True))

@@ -58,18 +58,20 @@ def rounds(shown: Scene) -> Iterator[Round]:
     """Run the search to its end, round by round."""
     study = shown.study
     while study.remaining:
-        t = study.told + 1
-        trial, tree, bands = study.ask(), study.tree, study.bands()
+        t = study.measured + 1
+        trial, tree, confidence_bands = study.ask(), study.tree, study.confidence_bands()
         leaves = {}
         for row in np.flatnonzero(tree.first_child < 0).tolist():
             node = int(tree.depth[row]), int(tree.index[row])
             cell = study.space.cell(node)
-            mean, ci, delta = (float(a[row]) for a in (tree.mean, bands.confidence, bands.variation))
+            mean, ci, delta = (
+                float(a[row]) for a in (tree.mean, confidence_bands.confidence, confidence_bands.variation)
+            )
             lower, upper = cell.edges[0]
             leaves[row] = Leaf(lower, upper, mean, shown.instrument.average(cell), ci, delta, node)
         study.tell(trial, shown.instrument(trial.region))
         row = next(row for row, leaf in leaves.items() if leaf.node == trial.node)
-        after = float(bands.confidence[row] * study.tree.std[row] / tree.std[row])  # the same beta_t
+        after = float(confidence_bands.confidence[row] * study.tree.std[row] / tree.std[row])  # the same beta_t
         yield Round(t, sorted(leaves.values()), leaves[row], after, bool(study.tree.expanded[row]))
 
 

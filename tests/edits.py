@@ -12,7 +12,7 @@ from zonal.study.export import exported
 
 STRANGE: list[Any] = [
     *(None, True, False, -1, 0, 1, 2, 7, 10**6, 10**9, 10**20, 10**400, 0.5, -0.5, 1e-300, 1e300, -1e300, 1e150),
-    *("", "sideways", "given up", "\ud800", "x" * 1000, [], [0], [[]], {}, {"$": "Box"}),
+    *("", "sideways", "failed", "\ud800", "x" * 1000, [], [0], [[]], {}, {"$": "Box"}),
     *({"$": "float", "is": word} for word in ("nan", "inf", "-inf", "x")),
     *({"$": "class", "name": name} for name in ("RBF", "Box", "Measured")),
     {"$": "array", "kind": "<f8", "shape": [1 << 40], "zlib": "eJwDAAAAAAE="},
@@ -26,7 +26,7 @@ GIVEN: list[dict[str, Any]] = [
     {"space": zn.Box([(0, 1)]), "kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "policy": zn.UCB(level=4)},
     {"space": zn.Product({"c": (1, 100), "dye": "abc"}, scale={"c": "log"}), "forbidden": {"dye": "a"}},
     {"space": zn.Box([(0, 1)]), "kernel": zn.Matern(1.0, 0.2), "mean": 0.0, "policy": zn.GPTree(h_max=4)},
-    {"space": zn.Box([(0, 1)], smallest=0.1), "feedback": zn.Beam(share=0.5), "max_looks": 3},
+    {"space": zn.Box([(0, 1)], smallest=0.1), "feedback": zn.Beam(share=0.5), "max_replicates": 3},
 ]
 NUMBER = len(GIVEN)
 

@@ -35,8 +35,8 @@ def print_of(state: State) -> str:
         digest.update(belief.mean.tobytes() + belief.variance.tobytes())
     if isinstance(state.belief, Mixture):
         digest.update(state.belief.weights.tobytes())
-    digest.update(repr((list(state.pending), state.told, state.budget, state.draws, state.freed)).encode())
-    digest.update(repr((sorted(state.barred), state.failures, list(state.outside.values()))).encode())
+    digest.update(repr((list(state.pending), state.measured, state.budget, state.draws, state.freed)).encode())
+    digest.update(repr((sorted(state.blocked), state.failures, list(state.outside.values()))).encode())
     return digest.hexdigest()
 
 

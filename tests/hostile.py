@@ -331,7 +331,7 @@ def study(kind: str) -> Any:
     made = zn.Study(spaces()[kind], budget=12, rng=1, **usual(kind))
     for value in (0.5, 0.2):
         made.tell(made.ask(), value)
-    made.give_up(made.ask())
+    made.fail(made.ask())
     made.observe(made.space.cell((1, 0)), 0.3, sem=0.1)
     made.ask()
     return made
@@ -434,7 +434,7 @@ def calls() -> dict[str, Call]:
         made[f"landscape.best {kind}"] = Call(landscape.best, {"depth": 1})
         made[f"landscape.regret {kind}"] = Call(landscape.regret, {"region": _one(kind)})
     settings: dict[str, Any] = {
-        "budget": 5, "mean": 0.0, "feedback": None, "policy": None, "rng": 0, "direction": "maximize", "max_looks": None,
+        "budget": 5, "mean": 0.0, "feedback": None, "policy": None, "rng": 0, "direction": "maximize", "max_replicates": None,
         "forbidden": None, "value_name": "v", "value_unit": "m", "cost": None, "times": None, "overhead": 0.0,
         "travel": None, "cost_unit": "",
     }  # fmt: skip
@@ -459,8 +459,8 @@ def calls() -> dict[str, Call]:
             f"observe {kind}": on(kind, "observe", region=one, value=0.5, sem=0.1, feedback=None, time=None, minus=None),
             f"correct {kind}": on(kind, "correct", trial=0, value=0.4, sem=None, note="", by=None),
             f"retract {kind}": on(kind, "retract", trial=0, note="", by=None),
-            f"give_up {kind}": on(kind, "give_up", trial=3, retry=True),
-            f"withdraw {kind}": on(kind, "withdraw", trial=3),
+            f"fail {kind}": on(kind, "fail", trial=3, retry=True),
+            f"cancel {kind}": on(kind, "cancel", trial=3),
             f"allow {kind}": on(kind, "allow", region=one),
             f"predict {kind}": on(kind, "predict", False, regions=one),
             f"probability {kind}": on(kind, "probability", False, regions=one, above=0.5, below=None),
@@ -475,8 +475,8 @@ def calls() -> dict[str, Call]:
         }  # fmt: skip
     made |= {
         "forgive": on("box", "forgive", trials=[2]),
-        "take_up": on("box", "take_up", by="me", wanted=lambda asked: False),
-        "past": Call(lambda told: study("box").past(told), {"told": 1}),
+        "claim": on("box", "claim", by="me", wanted=lambda asked: False),
+        "past": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
         "table": on("box", "table", False, history=False),
         "to_csv": Call(lambda path: study("box").table().to_csv(path), {"path": "/nonexistent/c.csv"}),
         "text": Call(lambda width, rows: study("box").table().text(width, rows), {"width": 80, "rows": None}),

@@ -38,11 +38,11 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
             trial = held.pop(0)
             spent = 1.5 if study.settings.times and number == 3 else None
             study.tell(trial, value(trial.node), sem=0.2 if number == 4 else None, note="as told", time=spent)
-    study.give_up(study.ask())
-    study.withdraw(study.ask())
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask())
+    study.cancel(study.ask())
+    study.fail(study.ask(), retry=False)
     lost = study.ask()
-    study.give_up(lost, retry=False)
+    study.fail(lost, retry=False)
     study.allow(lost.region)
     if not empirical:
         study.observe(study.space.cell((1, 0)), 0.3)
@@ -55,7 +55,7 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
 
 def mended(study: zn.Study) -> zn.Study:
     """Return the study after some of what was told and observed has been corrected, and some retracted."""
-    first, second, third, *_ = (trial for trial in study.trials if trial.state == "told")
+    first, second, third, *_ = (trial for trial in study.trials if trial.state == "measured")
     study.correct(second, 0.3, note="a typo", by="Anna")
     for seen in study.observations[:1]:
         study.correct(seen, 0.35, by="Ben")
@@ -76,7 +76,7 @@ def digest(study: zn.Study) -> dict[str, Any]:
         "events": len(study.events),
         "trials": repr([(trial, trial.time, trial.cost) for trial in study.trials]),
         "observed": repr(study.observations),
-        "budget": (study.budget, study.told, study.remaining),
+        "budget": (study.budget, study.measured, study.remaining),
         "belief": (mean.tobytes(), variance.tobytes()),
         "draw": study._state.draw(),
     }

@@ -70,7 +70,7 @@ def expected(study: zn.Study) -> dict[str, Any]:
         "tree": [study.tree.depth.tolist(), study.tree.index.tolist(), study.tree.count.tolist()],
         "mean": study.tree.mean.tolist(),
         "std": [std if np.isfinite(std) else None for std in study.tree.std.tolist()],
-        "budget": [study.budget, study.told, study.remaining],
+        "budget": [study.budget, study.measured, study.remaining],
     } | ({"looks": [[record.time, record.cost] for record in study.trials]} if study.settings.priced else {})
 
 

@@ -19,7 +19,7 @@ S,Ely,5.0,3.5,8
 MODEL = """
 budget = 12
 direction = "minimize"
-max_looks = 4
+max_replicates = 4
 seed = 3
 
 [axes]
@@ -137,7 +137,8 @@ VALUES = """
 {} {a=1} {low=0,high=1} {kind="spread"}
 """
 WORDS = """
-budget direction max_looks seed arity forbidden axes sequences points hierarchy measurement model policy kernel
+budget direction max_replicates seed
+ arity forbidden axes sequences points hierarchy measurement model policy kernel
 variance lengthscale nu correlation mean name unit noise feedback theta h_max level delta alphabet length order
 frequencies smallest scale table coords weight levels low high symbols x
 """

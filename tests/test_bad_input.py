@@ -50,7 +50,7 @@ def grown(**changes: Any) -> zn.Study:
     for _ in range(6):
         trial = study.ask()
         study.tell(trial, math.sin(5 * trial.region.center[0]))
-    study.give_up(study.ask())
+    study.fail(study.ask())
     study.observe([(0.2, 0.3)], 0.4, sem=0.2)
     study.ask(3)
     return study
@@ -84,10 +84,10 @@ def refused(value: object, problem: str = "") -> Iterator[None]:
         lambda study: study.ask(),
         lambda study: study.tell(study.pending[0], 0.5),
         lambda study: study.tell(study.pending[0], 0.5, note="cloudy"),
-        lambda study: study.give_up(study.pending[-1]),
+        lambda study: study.fail(study.pending[-1]),
         lambda study: study.observe([(0.5, 0.6)], 0.1),
         lambda study: study.extend(1),
-        lambda study: study.withdraw(study.pending[-1]),
+        lambda study: study.cancel(study.pending[-1]),
     ],
 )
 def test_the_fingerprint_notices_every_change(step: Callable[[zn.Study], object]) -> None:
@@ -426,11 +426,11 @@ def test_noise_too_large_to_be_squared_is_refused() -> None:
         ("direction", "max"),
         ("direction", None),
         ("direction", 1),
-        ("max_looks", 0),
-        ("max_looks", -1),
-        ("max_looks", 1.5),
-        ("max_looks", True),
-        ("max_looks", "2"),
+        ("max_replicates", 0),
+        ("max_replicates", -1),
+        ("max_replicates", 1.5),
+        ("max_replicates", True),
+        ("max_replicates", "2"),
         ("mean", math.nan),
         ("mean", math.inf),
         ("mean", "0"),
@@ -530,7 +530,7 @@ def test_an_unknown_trial_is_refused(number: int) -> None:
         study.tell(number, 0.5)
     assert isinstance(caught.value, ValueError)
     with unchanged(study), pytest.raises(zn.ZonalError, match=re.escape(str(number))):
-        study.give_up(number)
+        study.fail(number)
 
 
 @pytest.mark.parametrize("trial", ["0", None, 0.0, True, math.nan, [0]], ids=repr)
@@ -540,7 +540,7 @@ def test_what_is_no_trial_is_refused(trial: Any) -> None:
     with unchanged(study), refused(trial, problem="a trial must be"):
         study.tell(trial, 0.5)
     with unchanged(study), refused(trial, problem="a trial must be"):
-        study.give_up(trial)
+        study.fail(trial)
 
 
 def test_a_trial_of_another_study_is_refused() -> None:
@@ -556,7 +556,7 @@ def test_a_trial_of_another_study_is_refused() -> None:
             study.tell(stranger, 0.5)
         assert repr(stranger) in str(caught.value)
         with unchanged(study), pytest.raises(zn.TrialError, match="not a trial of this study"):
-            study.give_up(stranger)
+            study.fail(stranger)
 
 
 def test_a_told_trial_cannot_be_told_or_given_up_again() -> None:
@@ -570,9 +570,9 @@ def test_a_told_trial_cannot_be_told_or_given_up_again() -> None:
         ):
             study.tell(trial, 0.5)
         with unchanged(study), pytest.raises(zn.TrialError, match="told already"):
-            study.give_up(trial)
+            study.fail(trial)
         with unchanged(study), pytest.raises(zn.TrialError, match="told already"):
-            study.give_up(trial, retry=False)
+            study.fail(trial, retry=False)
     with unchanged(study), pytest.raises(zn.TrialError, match="trial 0 was told already"):
         study.tell(first.number, 0.25)
 
@@ -580,10 +580,10 @@ def test_a_told_trial_cannot_be_told_or_given_up_again() -> None:
 def test_a_trial_given_up_cannot_be_given_up_again() -> None:
     study = grown()
     lost = study.pending[0]
-    study.give_up(lost)
+    study.fail(lost)
     for trial in (lost, lost.number):
-        with unchanged(study), pytest.raises(zn.TrialError, match=f"trial {lost.number} was given up"):
-            study.give_up(trial)
+        with unchanged(study), pytest.raises(zn.TrialError, match=f"trial {lost.number} was failed"):
+            study.fail(trial)
 
 
 def test_exact_measurements_that_contradict_each_other_are_refused() -> None:
@@ -645,7 +645,7 @@ def test_asking_past_the_budget_is_refused() -> None:
 
 
 def test_asking_for_more_than_there_is_leaves_the_tree_as_it_was() -> None:
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=0))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=0))
     with unchanged(study), pytest.raises(zn.Exhausted):
         study.ask(4)  # there are only the root and its two children
     assert len(study.ask(3)) == 3
@@ -654,7 +654,7 @@ def test_asking_for_more_than_there_is_leaves_the_tree_as_it_was() -> None:
 def test_asking_for_more_than_there_is_leaves_pending_trials_as_they_were() -> None:
     policy = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=0)
     noise = {(0, 0): 0.1, (1, 0): 0.05, (1, 1): 0.5}
-    study = make_study(max_looks=2, policy=policy, noise=lambda region: noise[region.node])
+    study = make_study(max_replicates=2, policy=policy, noise=lambda region: noise[region.node])
     study.tell(study.ask(), 0.5)
     study.observe(study.space.cell((1, 0)), 0.8, sem=1.0)
     assert [trial.node for trial in study.ask(2)] == [(1, 0), (1, 1)]
@@ -705,10 +705,10 @@ def test_noise_that_fails_elsewhere_changes_nothing_either(answer: object) -> No
     error = LookupError if isinstance(answer, Exception) else zn.InvalidInput
     with pytest.raises(error):
         make_study(noise=Flaky({(0, 0)}, answer))
-    study = make_study(noise=Flaky({(1, 0)}, answer), max_looks=1)
+    study = make_study(noise=Flaky({(1, 0)}, answer), max_replicates=1)
     trial = study.ask()
     with unchanged(study), pytest.raises(error):
-        study.give_up(trial, retry=False)  # wants to split
+        study.fail(trial, retry=False)  # wants to split
     with unchanged(study), pytest.raises(error):
         study.ask()  # is forced to split
     study = make_study(noise=Flaky({None}, answer))
@@ -722,7 +722,7 @@ def failing(region: zn.Region) -> float:
 
 
 def nan_at_last(study: zn.Study) -> Callable[[zn.Region], float]:
-    return lambda region: math.nan if study.told == 2 else 0.5
+    return lambda region: math.nan if study.measured == 2 else 0.5
 
 
 @pytest.mark.parametrize("measure", [None, "measure", 0.5], ids=repr)
@@ -748,8 +748,8 @@ def test_a_measuring_function_that_raises_gives_its_trial_up() -> None:
     study = make_study(budget=5)
     with pytest.raises(OSError, match="detector offline"):
         study.optimize(failing)
-    assert [trial.state for trial in study.trials] == ["given up"]
-    assert (study.told, study.pending, study.remaining) == (0, (), 5)
+    assert [trial.state for trial in study.trials] == ["failed"]
+    assert (study.measured, study.pending, study.remaining) == (0, (), 5)
     result = study.optimize(lambda region: 0.5)
     assert result.success
     assert result.nfev == 5
@@ -759,8 +759,8 @@ def test_a_measuring_function_that_returns_nonsense_gives_its_trial_up() -> None
     study = make_study(budget=5)
     with refused(math.nan, problem="a measured value must be finite"):
         study.optimize(nan_at_last(study))
-    assert [trial.state for trial in study.trials] == ["told", "told", "given up"]
-    assert (study.told, study.pending, study.remaining) == (2, (), 3)
+    assert [trial.state for trial in study.trials] == ["measured", "measured", "failed"]
+    assert (study.measured, study.pending, study.remaining) == (2, (), 3)
     assert study.optimize(lambda region: 0.5).nfev == 5
 
 
@@ -776,7 +776,7 @@ def test_a_failed_search_hands_over_its_study() -> None:
     with pytest.raises(OSError, match="detector offline") as caught:
         zn.maximize(measure, [(0, 1)], 10, kernel=KERNEL, noise=0.1)
     study: zn.Study = caught.value.study  # type: ignore[attr-defined]
-    assert study.told == 3
+    assert study.measured == 3
     assert "3 measurements" in caught.value.__notes__[0]
     assert study.optimize(measure).nfev == 10
 

@@ -88,17 +88,17 @@ class Door:
 
 
 class Shell(Door):
-    """A study in a file, worked on by commands; refusals are told by exit codes."""
+    """A study in a file, worked on by commands; refusals are measured by exit codes."""
 
     def do(self, deed: Deed, rng: np.random.Generator) -> Any:
-        words = {"give_up": "give-up", "withdraw": "give-up"}
+        words = {"fail": "fail", "cancel": "fail"}
         options: list[Any] = [item for name in ("sem", "note") for item in _option(name, deed.named)]
         arguments: list[Any] = [_spelt(own) for own in deed.arguments]
         if deed.word == "ask":
             limits = [(f"--{name}", _spelt(place)) for name, places in deed.named.items() for place in places]
             arguments, options = [], ["-n", deed.arguments[0], "--json", *chain.from_iterable(limits)]
-        options += ["--not-tried"] if deed.word == "withdraw" else []
-        options += ["--never"] if deed.named.get("retry") is False else []
+        options += ["--not-tried"] if deed.word == "cancel" else []
+        options += ["--no-retry"] if deed.named.get("retry") is False else []
         options += ["--observation"] if deed.arguments and isinstance(deed.arguments[0], tuple) else []
         before = len(self.study.events)
         result = _run(words.get(deed.word, deed.word), self.study.path, *options, "--", *arguments)
@@ -179,12 +179,12 @@ def given(rng: np.random.Generator, typed: bool) -> tuple[Any, dict[str, Any]]:
     if rng.random() < 0.2:
         settings["direction"] = "minimize"
     if rng.random() < 0.2:
-        settings["max_looks"] = 2
+        settings["max_replicates"] = 2
     return space, settings
 
 
-SHARES = {"ask": 3, "tell": 5, "again": 0.7, "otherwise": 0.4, "observe": 1, "give_up": 0.7, "never": 0.4}
-SHARES |= {"withdraw": 0.4, "correct": 0.5, "retract": 0.5, "allow": 0.4, "extend": 0.2}
+SHARES = {"ask": 3, "tell": 5, "again": 0.7, "otherwise": 0.4, "observe": 1, "fail": 0.7, "never": 0.4}
+SHARES |= {"cancel": 0.4, "correct": 0.5, "retract": 0.5, "allow": 0.4, "extend": 0.2}
 SHARES |= {"forbid": 0.7, "allow_part": 0.4, "ask_where": 1.5}
 
 
@@ -194,7 +194,7 @@ def deeds(study: zn.Study, rng: np.random.Generator, number: int, typed: bool) -
     shares = np.array([*SHARES.values()])
     yield Deed("ask", (1,))
     for word in rng.choice([*SHARES], size=number, p=shares / shares.sum()).tolist():
-        limited = word == "ask_where" or study.forbidden or study.settings.max_looks
+        limited = word == "ask_where" or study.forbidden or study.settings.max_replicates
         several = not (typed and limited)  # a command asks for as many as there are, a call for all or none
         yield deed(word, study, rng, truth, several)
 
@@ -241,7 +241,7 @@ def deed(
             cell = study.space.cell((int(study.tree.depth[row]), int(study.tree.index[row])))
             return Deed("observe", (cell, new), named)
         case "never":
-            return Deed("give_up", (ongoing,), {"retry": False, "note": "no access"})
+            return Deed("fail", (ongoing,), {"retry": False, "note": "no access"})
         case "correct":
             return Deed("correct", (some, new), {"note": "slip"})
         case "retract":
@@ -256,9 +256,9 @@ def deed(
 def same(one: zn.Study, other: zn.Study, name: str) -> None:
     """Check that two studies know the same, up to rounding."""
     assert other.trials == [own.__class__(**{**vars(own), "study": other.id}) for own in one.trials], name
-    assert (other.told, len(other.observations)) == (one.told, len(one.observations)), name
+    assert (other.measured, len(other.observations)) == (one.measured, len(one.observations)), name
     assert [own.key for own in other.forbidden] == [own.key for own in one.forbidden], name
-    assert [own.key for own in other.barred] == [own.key for own in one.barred], name
+    assert [own.key for own in other.blocked] == [own.key for own in one.blocked], name
     assert math.isclose(other.remaining, one.remaining, abs_tol=1e-9), name
     here, there = one.tree, other.tree
     assert (here.depth.tolist(), here.index.tolist()) == (there.depth.tolist(), there.index.tolist()), name

@@ -231,7 +231,8 @@ def test_whoever_ends_with_a_large_region_names_a_smallest_one() -> None:
     def coarse(*_: object) -> zn.Region:
         return space.cell((1, 1))
 
-    settled = campaigns.settled({"coarse": coarse, "Zonal": StudyPlayer((("policy", zn.GPOO(zn.GeometricDelta(30))),))},
+    player = StudyPlayer((("policy", zn.GPOO(zn.GeometricDelta(30))),))
+    settled = campaigns.settled({"coarse": coarse, "Zonal": player},
                                 lambda instrument, region: instrument(region))  # fmt: skip
     for player in settled.values():
         for seed in range(3):

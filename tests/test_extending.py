@@ -57,7 +57,7 @@ def kept(study: zn.Study, classes: list[type], folder: Path) -> zn.Study:
     return again
 
 
-def drawn(study: zn.Study, *kinds: Literal["tree", "model", "history", "regions"]) -> None:
+def drawn(study: zn.Study, *kinds: Literal["tree", "model", "history"]) -> None:
     """Draw the usual picture, and those in which something new could go wrong."""
     from matplotlib import pyplot
 
@@ -88,7 +88,7 @@ def test_a_kernel_is_learned_drawn_and_kept(kernel: Any, learned: bool, tmp_path
 @pytest.mark.parametrize("feedback", FEEDBACKS, ids=name_of)
 def test_a_feedback_is_learned_through_drawn_and_kept(feedback: Any, tmp_path: Path) -> None:
     study = searched(LINE, feedback=feedback())
-    drawn(study, "model", "regions")
+    drawn(study, "model")
     kept(study, [feedback], tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_a_policy_is_drawn_and_kept(policy: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [page()["disc"], *(space() for space in SPACES)], ids=repr)
 def test_a_space_and_an_axis_are_learned_drawn_and_kept(kind: Any, tmp_path: Path) -> None:
     study = searched(kind)
-    drawn(study, "tree", "model", "history", "regions")
+    drawn(study, "tree", "model", "history")
     kept(study, [*AXES, *SPACES], tmp_path)
 
 
@@ -247,5 +247,5 @@ def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
     study = zn.Study(space, budget=16, rng=0)
     study.optimize(peak)
     assert study.found.bounds[0, 0] in (22.5, 0.0)
-    drawn(study, "model", "regions")
+    drawn(study, "model")
     kept(study, [Circle], tmp_path)

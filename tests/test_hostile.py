@@ -92,7 +92,7 @@ def test_a_study_refuses_nonsense_and_stays_as_it_is() -> None:
     before = study._state
     attempts: list[Callable[[], object]] = [
         lambda: study.extend(1.7e308),
-        lambda: study.give_up(trial, retry="no"),
+        lambda: study.fail(trial, retry="no"),
         lambda: study.tell(trial, bytearray(b"12")),
         lambda: study.tell(trial, 0.5, note=np.array(["a", "b"])),
         lambda: study.ask(key=np.array(["a", "b"])),
@@ -115,8 +115,8 @@ def test_what_predict_takes_doubt_takes_too() -> None:
 
     study = made()
     region = study.space.cell((1, 0))
-    assert study.doubt(region).tolist() == study.doubt([region]).tolist() == [1.0]
-    assert study.doubt([]).size == 0
+    assert study.relative_std(region).tolist() == study.relative_std([region]).tolist() == [1.0]
+    assert study.relative_std([]).size == 0
     assert study.recommend(theta=Decimal("0.1")) == study.recommend()
     assert LOOSE.GPTree(alpha=Decimal("0.5")) == LOOSE.GPTree()
     assert type(LOOSE.PerWeight(Decimal("0.5")).std) is float

@@ -264,7 +264,7 @@ def test_a_direction_of_an_enumeration_is_the_text_it_equals(direction: str) -> 
 def test_where_nothing_is_learned_a_kernel_class_need_not_suit_the_space(space: Any, kernel: Any) -> None:
     own = zn.Study(space, budget=2, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)), kernel=kernel)
     own.tell(own.ask(), 0.5)
-    assert zn.Study.replay(own.settings, own.events).told == 1
+    assert zn.Study.replay(own.settings, own.events).measured == 1
 
 
 def test_what_is_no_fact_cannot_have_happened() -> None:

@@ -47,14 +47,16 @@ def test_a_misspelt_setting_is_named_with_the_one_it_is_like() -> None:
 
 
 CORNER = zn.Box([(0, 1), (0, 1)], smallest=0.125)
-NEVER: Any = [{"x0": (0.5, 1), "x1": (0.5, 1)}, [(0, 0.125), (0, 0.125)]]
+NO_RETRY: Any = [{"x0": (0.5, 1), "x1": (0.5, 1)}, [(0, 0.125), (0, 0.125)]]
 
 
-@pytest.mark.parametrize("given", [NEVER, [CORNER.region(own) for own in NEVER]], ids=["described", "regions"])
+@pytest.mark.parametrize(
+    "given", [NO_RETRY, [CORNER.region(own) for own in NO_RETRY]], ids=["described", "regions"]
+)
 def test_forbidden_regions_may_be_listed(given: Any) -> None:
     study = zn.Study(CORNER, budget=25, kernel=zn.RBF(1.0, 0.4), noise=0.1, forbidden=given)
     result = study.optimize(zn.simulate(lambda x: x.sum(axis=1), zn.Mean(), 0.1, rng=0))
-    forbidden = [CORNER.region(own) for own in NEVER]
+    forbidden = [CORNER.region(own) for own in NO_RETRY]
     for trial in study.trials:
         assert not any(own.overlaps(trial.region) for own in forbidden)
     assert not any(own.overlaps(result.region) for own in forbidden)
@@ -63,7 +65,7 @@ def test_forbidden_regions_may_be_listed(given: Any) -> None:
 def test_one_forbidden_region_needs_no_list_and_a_function_does_as_well() -> None:
     settings: Any = {"budget": 8, "kernel": zn.RBF(1.0, 0.4), "noise": 0.1}
     walks = []
-    for forbidden in (NEVER[0], [NEVER[0]], lambda region: CORNER.region(NEVER[0]).overlaps(region)):
+    for forbidden in (NO_RETRY[0], [NO_RETRY[0]], lambda region: CORNER.region(NO_RETRY[0]).overlaps(region)):
         study = zn.Study(CORNER, forbidden=forbidden, **settings)
         study.optimize(lambda region: float(region.center.sum()))
         walks.append([trial.node for trial in study.trials])

@@ -132,7 +132,7 @@ def test_a_slope_is_a_plain_number_since_its_unit_is_not_that_of_the_values(make
     part, by = {"l": (0, 10)}, zn.Slope("l")
     seen, trial = study.observe(part, 2.0, sem=0.1, feedback=by), study.ask()
     cases: dict[str, Callable[[Any, Any], Any]] = {
-        "told": lambda slope, error: study.tell(trial, 1.0, slopes={"l": (slope, error)}),
+        "measured": lambda slope, error: study.tell(trial, 1.0, slopes={"l": (slope, error)}),
         "observed": lambda slope, error: study.observe(part, slope, sem=0.1, feedback=by),
         "its error": lambda slope, error: study.observe(part, 2.0, sem=error, feedback=by),
         "corrected": lambda slope, error: study.correct(seen, slope),

@@ -354,11 +354,11 @@ def test_a_difference_is_a_measurement_of_its_region_but_no_reward_of_it_and_a_s
     trial = study.ask()
     study.tell(trial, 0.4, sem=0.1, minus=[(0.5, 1)])
     study.observe([(0, 0.5)], 0.2, sem=0.1, feedback=zn.Slope("x"))
-    assert (study.tree.count.sum(), study.told, study.remaining) == (1, 1, 5)
+    assert (study.tree.count.sum(), study.measured, study.remaining) == (1, 1, 5)
     assert np.isnan(study.tree.reward).all()
     other = study.ask()
     study.tell(other, 0.6, slopes={"x": (0.1, 0.2)})
-    assert (study.tree.count.sum(), study.told) == (2, 2)
+    assert (study.tree.count.sum(), study.measured) == (2, 2)
     assert len(study.observations) == 2
 
 
@@ -392,9 +392,9 @@ def test_what_is_corrected_and_retracted_is_as_if_it_had_been_told_so() -> None:
     count = study.tree.count.copy()
     study.correct(told, told.value + 2)
     np.testing.assert_array_equal(study.tree.count, count)
-    number = study.told
+    number = study.measured
     study.retract(told)
-    assert (study.told, study.trials[told.number].minus) == (number - 1, None)
+    assert (study.measured, study.trials[told.number].minus) == (number - 1, None)
     assert study.tree.count.sum() == count.sum() - 1
     with_slopes = study.trials[0]
     assert with_slopes.minus is None
@@ -476,7 +476,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(given: Any, call: An
     study = refused(**given)
     with pytest.raises(zn.InvalidInput, match=match):
         call(study)
-    assert (study.told, len(study.observations)) == (0, 0)
+    assert (study.measured, len(study.observations)) == (0, 0)
 
 
 def test_a_studys_own_measurements_are_averages() -> None:
@@ -511,7 +511,7 @@ def test_answers_that_make_no_sense_are_refused(said: dict[str, Any]) -> None:
     study = refused()
     with pytest.raises(zn.InvalidInput, match=r"an instrument (must|cannot) return|no such axis"):
         study.optimize(lambda region: said)
-    assert (study.told, study.pending) == (0, ())
+    assert (study.measured, study.pending) == (0, ())
 
 
 def test_simulated_slopes_are_those_of_the_function_in_every_space() -> None:

@@ -116,9 +116,9 @@ def test_what_may_be_measured_or_split_is_in_contention() -> None:
     tree = grow(Tree.root(0.1), 0)
     assert tree.askable.nonzero()[0].tolist() == tree.contenders.tolist() == [1, 2]
     assert tree.expanded.nonzero()[0].tolist() == []
-    barred = tree.marked(1, ASKABLE, False)
-    assert barred.contenders.tolist() == [1, 2]  # it may be split
-    assert grow(barred, 1).contenders.tolist() == [2, 3, 4]
+    blocked = tree.marked(1, ASKABLE, False)
+    assert blocked.contenders.tolist() == [1, 2]  # it may be split
+    assert grow(blocked, 1).contenders.tolist() == [2, 3, 4]
     smallest = children(tree, 1, [0, 1], smallest=np.array([True, True])).marked(3, ASKABLE, False)
     assert smallest.contenders.tolist() == [2, 4]
     assert tree.contenders.tolist() == [1, 2]
@@ -222,7 +222,7 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
 
 
 CHANGES: dict[str, Callable[[Tree], Tree]] = {
-    "told": lambda tree: told(tree, 1, 0.5),
+    "measured": lambda tree: told(tree, 1, 0.5),
     "looked": lambda tree: Tree(tree, None, {0: SimpleNamespace(row=1)}),
     "marked": lambda tree: tree.marked(1, EXPANDED, True),
     "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
@@ -238,7 +238,7 @@ def test_whatever_happens_makes_another_table_and_leaves_this_one_as_it_was(chan
     before, columns = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     other = CHANGES[change](tree)
     for row in range(1, 300) if change != "split" else range(2, 300):  # and on and on
-        other = grow(CHANGES["told"](other), row)
+        other = grow(CHANGES["measured"](other), row)
     assert tree.snapshot(0.0, 1.0) == before
     assert {name: column(tree, name) for name in COLUMNS} == columns
     assert tree.contenders.tolist() == [1, 2]

@@ -64,7 +64,7 @@ class Problem:
     instrument : callable
         Random numbers to an instrument that measures averages over regions with noise.
     noise : float or callable
-        Its standard deviation, for those who are told.
+        Its standard deviation, for those who are measured.
     feedback : Feedback, optional
         What a measurement sees, where it is not the exact mean.
     optimum : float, optional

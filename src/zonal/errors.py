@@ -60,7 +60,7 @@ def _revive(kind: type[InvalidInput], message: str) -> InvalidInput:
 
 
 class TrialError(ZonalError, ValueError):
-    """A trial that is unknown, already told or given up."""
+    """A trial that is unknown, already told or failed."""
 
 
 class BudgetSpent(ZonalError, RuntimeError):

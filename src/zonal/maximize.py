@@ -49,7 +49,7 @@ def maximize(
         Turns a region into a noisy measurement of its average.
     executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early when the answer is that good.
-    space, budget, direction, kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name
+    space, budget, direction, kernel, noise, mean, feedback, policy, rng, max_replicates, forbidden, value_name
     value_unit, cost, times, overhead, travel, cost_unit
         As for `Study`.
 
@@ -68,8 +68,8 @@ def maximize(
         return study.optimize(measure, **running)
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
-        if study.told:
-            error.add_note(f"{study.told} measurements were told before; they are in this error's .study.")
+        if study.measured:
+            error.add_note(f"{study.measured} measurements were told before; they are in this error's .study.")
         raise
 
 

@@ -58,9 +58,9 @@ class Tree:
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    reward: Floats = _tallied("plain.mean")  # of trials told without a standard error, by time; 0 if none
+    reward: Floats = _tallied("plain.mean")  # of trials measured without a standard error, by time; 0 if none
     timed: Floats = _tallied("plain.weight")  # total time of these, in usual times
-    weighed: Ints = _tallied("known.number", int)  # number of trials told with a standard error
+    weighed: Ints = _tallied("known.number", int)  # number of trials measured with a standard error
     weighed_reward: Floats = _tallied("known.mean")  # their precision-weighted mean
     weighed_variance: Floats = _tallied("known.variance")  # and its variance
     relative: Floats  # noise of one measurement of the usual time, in units of
@@ -70,7 +70,7 @@ class Tree:
     std: Floats
     std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
     tallies: dict[int, Any]  # of the nodes that were measured, by row: `NodeStats`
-    pending: Mapping[int, Any]  # the trials under way, each with its `row`
+    pending: Mapping[int, Any]  # the trials pending, each with its `row`
     _made: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
     _contenders: NDArray[np.intp] | None
 
@@ -80,7 +80,7 @@ class Tree:
         tallies: dict[int, Any] | None = None,
         pending: Mapping[int, Any] | None = None,
     ) -> None:
-        """Copy the columns of another table, with other tallies and trials under way if they are given."""
+        """Copy the columns of another table, with other tallies and trials pending if they are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
         if tallies is not None:
             self.tallies, self._made = tallies, {}
@@ -138,7 +138,7 @@ class Tree:
 
     @property
     def looks(self) -> Ints:
-        """Trials told or under way."""
+        """Trials told or pending."""
         looks = self.count
         if self.pending:
             looks = looks.copy()
@@ -309,7 +309,7 @@ class TreeTable:
     forbidden : array of bool
         Whether the user forbade it.
     reward : array of float
-        Precision-weighted mean of the averages told for this node itself; NaN if there is none.
+        Precision-weighted mean of the averages measured for this node itself; NaN if there is none.
     """
 
     depth: NDArray[np.int64]

@@ -66,7 +66,7 @@ def test_forbidden_regions_are_said_by_options(folder: Path) -> None:
 
 def test_the_template_is_a_recipe_that_works(folder: Path) -> None:
     (folder / "sky.toml").write_text(zonal("new", "--template").stdout)
-    assert "0 of 60 told" in zonal("new", "sky.db", "--recipe", "sky.toml").stderr
+    assert "0 of 60 measured" in zonal("new", "sky.db", "--recipe", "sky.toml").stderr
     zonal("ask", "sky.db", "-n", 3)
 
 
@@ -79,7 +79,7 @@ def test_every_recipe_can_be_driven_from_a_shell(name: str, folder: Path) -> Non
     zonal("tell", "s.db", "--csv", "a.csv")
     zonal("observe", "s.db", "--csv", "a.csv")
     assert len(answer("predict", "s.db", "--csv", "a.csv")) == 2
-    assert answer("show", "s.db")["told"] == 2
+    assert answer("show", "s.db")["measured"] == 2
     zonal("show", "s.db", "--all")
     zonal("verify", "s.db")
     zonal("export", "s.db", "--format", "events", "--out", "e.jsonl")
@@ -112,10 +112,12 @@ def test_every_recipe_can_be_driven_from_a_shell(name: str, folder: Path) -> Non
     ],
 )  # fmt: skip
 def test_options_say_what_a_recipe_says(flags: list[str], space: object) -> None:
-    zonal("new", "s.db", *flags, "--budget", 7, "--minimize", "--max-looks", 2, "--value", "age", "--unit", "a")
+    zonal(
+        "new", "s.db", *flags, "--budget", 7, "--minimize", "--max-replicates", 2, "--value", "age", "--unit", "a"
+    )
     settings = zn.Study.open("s.db").settings
     assert settings.space == space
-    assert (settings.budget, settings.direction, settings.max_looks) == (7, "minimize", 2)
+    assert (settings.budget, settings.direction, settings.max_replicates) == (7, "minimize", 2)
     assert (settings.value_name, settings.value_unit, settings.noise) == ("age", "a", None)
 
 
@@ -167,7 +169,7 @@ PYTHON = re.compile(r"Study\.|study\.|\bzn\.|[a-z_]\(|plot_|=[,. ]")
         (["show", "nosuch.db"], "Make one with `zonal new`."),
         (["tell", "sky.db", "0", "0.25"], "`zonal observe` for a further measurement of its region."),
         (["tell", "sky.db", "77", "0.25"], "Pass a trial that `zonal ask` returned, or its number."),
-        (["allow", "sky.db", "l=0..90"], "`zonal export` lists what was given up."),
+        (["allow", "sky.db", "l=0..90"], "`zonal export` lists what was failed."),
         (["plot", "sky.db", "--kind", "cells"], "Leave --kind out, or use another."),
         (["new", "s.db", "--recipe", "r.toml"], "a set of symbols"),
         (
@@ -194,11 +196,11 @@ def test_debug_shows_where_an_error_came_from() -> None:
 
 def test_a_study_is_shown_to_people_and_to_programs(sky: Path) -> None:
     shown = zonal("show", sky).stdout
-    assert shown.startswith("maximize the average flux [K] of a region: 6 of 20 told, 2 under way, 12 left.")
-    for word in ("best regions", "mean [K]", "more measurements would", "under way", "the tree", "\n    l "):
+    assert shown.startswith("maximize the average flux [K] of a region: 6 of 20 measured, 2 pending, 12 left.")
+    for word in ("best regions", "mean [K]", "more measurements would", "pending", "the tree", "\n    l "):
         assert word in shown
     told = answer("show", sky)
-    assert (told["told"], told["remaining"], len(told["pending"]), len(told["best"])) == (6, 12, 2, 5)
+    assert (told["measured"], told["remaining"], len(told["pending"]), len(told["best"])) == (6, 12, 2, 5)
     assert sum(node["looks"] for node in told["tree"]) == 6
     assert len(answer("show", sky, "--all")["tree"]) == len(zn.Study.open(sky).tree)
     best = answer("recommend", sky, "-k", 2)
@@ -252,7 +254,7 @@ def test_every_picture_of_python_is_drawn_from_the_shell_with_its_labels(kind: K
 def test_a_picture_that_a_space_cannot_have_is_refused_in_the_words_of_the_shell(sky: Path) -> None:
     said = zonal("plot", sky, "--kind", "cells", code=1).stderr
     assert "one axis" in said
-    assert "plot_regions" not in said
+    assert "plot_tree" not in said
     assert "study" not in said
 
 
@@ -317,7 +319,7 @@ def test_what_a_best_region_means_is_said_beside_it(sky: Path) -> None:
 
 
 def test_a_study_with_nothing_left_to_ask_for_is_shown(folder: Path) -> None:
-    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-looks", 1, "--noise", 0.1)
+    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-replicates", 1, "--noise", 0.1)
     zonal("ask", "two.db", "-n", 7, "--csv", "a.csv")
     fill("a.csv", value=["0.5"] * len(zn.Study.open("two.db").trials))
     zonal("tell", "two.db", "--csv", "a.csv")
@@ -345,7 +347,7 @@ def test_a_model_is_learned_anew_from_the_shell(folder: Path) -> None:
 def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
     zonal("observe", sky, "l=0..90", 0.5)
     rows = list(csv.DictReader(zonal("export", sky).stdout.splitlines()))
-    assert [row["state"] for row in rows] == ["told"] * 6 + ["asked"] * 2 + ["observed"]
+    assert [row["state"] for row in rows] == ["measured"] * 6 + ["asked"] * 2 + ["observed"]
     assert {"l_low", "l_high", "sin_b_low", "sin_b_high"} < set(rows[0])
     document = json.loads(zonal("export", sky, "--format", "json").stdout)
     assert [one["value"] for one in document["trials"]] == [one.value for one in zn.Study.open(sky).trials]
@@ -369,7 +371,7 @@ def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
 
 def test_shells_complete_commands_and_options() -> None:
     assert "_ZONAL_COMPLETE" in zonal("completion", "fish").stdout
-    for words, at, found in (("zonal gi", 1, "give-up"), ("zonal ask nosuch.db --p", 3, "--pending")):
+    for words, at, found in (("zonal gi", 1, "fail"), ("zonal ask nosuch.db --p", 3, "--pending")):
         env = {**ENVIRONMENT, "_ZONAL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
         assert found in Forked(env=env).end(60)
 
@@ -383,7 +385,7 @@ def test_a_study_with_functions_of_the_users_own_can_be_looked_at(folder: Path) 
     study.ask(by="bench")
     shown = zonal("show", "own.db")
     assert "the user's own kernel" in shown.stderr
-    assert "1 of 5 told, 1 under way" in shown.stdout
+    assert "1 of 5 measured, 1 pending" in shown.stdout
     assert len(answer("ask", "own.db", "--pending")) == 1
     for words in (["ask"], ["tell", 1, 0.5], ["recommend"], ["extend", 1]):
         assert "kernel" in zonal(words[0], "own.db", *words[1:], code=4).stderr
@@ -407,11 +409,11 @@ def test_a_study_without_its_travel_function_is_shown_told_and_corrected(folder:
     assert answer("show", "sky.db")["outlook"] is None
     zonal("correct", "sky.db", 0, 0.7)
     zonal("retract", "sky.db", 1)
-    zonal("give-up", "sky.db", 3)
-    zonal("give-up", "sky.db", 4, "--not-tried")
+    zonal("fail", "sky.db", 3)
+    zonal("fail", "sky.db", 4, "--not-tried")
     zonal("tell", "sky.db", 5, 0.4)
     states = [one.state for one in zn.Study.open("sky.db").trials]
-    assert states == ["told", "retracted", "told", "given up", "withdrawn", "told"]
+    assert states == ["measured", "retracted", "measured", "failed", "cancelled", "measured"]
     assert "travel" in zonal("ask", "sky.db", code=4).stderr
     whole = zn.Study.open("sky.db", travel=slewing)
     assert whole.outlook(2).n == 2
@@ -432,8 +434,8 @@ def test_predict_and_allow_read_regions_as_json_as_observe_does(sky: Path) -> No
     assert one == other
     assert "cannot be read" in zonal("predict", sky, "{nonsense", code=1).stderr
     trial = zn.Study.open(sky).pending[0]
-    zonal("give-up", sky, trial.number, "--never")
-    assert "1 give-up taken back" in zonal("allow", sky, json.dumps(trial.region.as_dict())).stderr
+    zonal("fail", sky, trial.number, "--no-retry")
+    assert "1 fail taken back" in zonal("allow", sky, json.dumps(trial.region.as_dict())).stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no such devices")

@@ -268,12 +268,12 @@ def test_settings_of_a_study_come_as_options_or_in_a_recipe(
         whole(self, *arguments, **settings)
 
     monkeypatch.setattr(zn.Study, "__init__", noted)
-    words = [*LINE, "--smallest", "0.25", "--max-looks", 2, "--forbidden", "x=0..0.25", "--value", "flux"]
+    words = [*LINE, "--smallest", "0.25", "--max-replicates", 2, "--forbidden", "x=0..0.25", "--value", "flux"]
     played(tmp_path / "a.png", *words, "--budget", "3")
     recipe = tmp_path / "r.toml"
     recipe.write_text(
         """budget = 3
-max_looks = 2
+max_replicates = 2
 forbidden = ["x=0..0.25"]
 [axes]
 x = { low = 0, high = 1, smallest = 0.25 }
@@ -288,7 +288,7 @@ name = "random"
     code, report = run("--recipe", recipe, "--runs", 2, "--jobs", 1, "--out", tmp_path / "a.png")
     assert code == 0, report
     assert "4 smallest regions" in report
-    assert {own["max_looks"] for own in seen} == {2}
+    assert {own["max_replicates"] for own in seen} == {2}
     assert all(own["forbidden"] is not None and own["value_name"] == "flux" for own in seen)
     assert isinstance(seen[-1]["policy"], zn.Random)
     assert isinstance(seen[-1]["feedback"], zn.Center)
@@ -297,9 +297,9 @@ name = "random"
         code, report = run("--recipe", recipe, "--runs", 2, "--jobs", 1, "--out", tmp_path / "a.png")
         assert code == 1
         assert says in report
-    code, report = run("--recipe", recipe, "--max-looks", 3)
+    code, report = run("--recipe", recipe, "--max-replicates", 3)
     assert code == 2
-    assert "--max-looks cannot be combined with --recipe" in report
+    assert "--max-replicates cannot be combined with --recipe" in report
 
 
 def test_regret_where_the_best_is_forbidden_refers_to_what_may_be_measured(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_bette
     report = rehearsed(written(tmp_path), tmp_path / "a.png", "--coords", "x,y")
     (study,) = drawn
     assert study.recommend().region.name == line(report, "Zonal found")[1]
-    assert study.told == 6
+    assert study.measured == 6
 
 
 @pytest.fixture
@@ -385,7 +385,7 @@ def test_a_rehearsal_whose_looks_cost_time(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_a_table_is_rehearsed_on_axes_with_every_setting(tmp_path: Path) -> None:
     table = written(tmp_path, changed={"x": [10 ** (row % 8 / 4 - 1) for row in range(64)]})
-    words = ["--axis", "x=0.1..10:bar:log", "--axis", "y=0..5", "--smallest", "0.25,1.25", "--max-looks", 1]
+    words = ["--axis", "x=0.1..10:bar:log", "--axis", "y=0..5", "--smallest", "0.25,1.25", "--max-replicates", 1]
     report = rehearsed(table, tmp_path / "a.png", *words, "--forbidden", "y=0..1.25")
     assert "32 smallest regions" in report
     assert "y 0.." not in line(report, "best there is")[1]

@@ -40,16 +40,18 @@ def test_a_sheet_told_before_is_told_again_with_what_changed(dna: Path) -> None:
     said = zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
     assert said.splitlines() == [
         "trial 1 was 7.3 and is 0.73 [a comma] now.",
-        "1 told, 1 corrected, 1 known already, 1 row left empty. 4 of 10 told, 0 under way, 6 left.",
+        "1 measured, 1 corrected, 1 known already, 1 row left empty. 4 of 10 measured, 0 pending, 6 left.",
     ]
     assert told(dna) == [
-        ("told", 0.51234, None, ""),  # a spreadsheet rounds
-        ("told", 0.73, None, "a comma"),
-        ("told", -0.2, 0.05, "late"),  # an empty cell changes nothing
-        ("told", 0.4, None, ""),
+        ("measured", 0.51234, None, ""),  # a spreadsheet rounds
+        ("measured", 0.73, None, "a comma"),
+        ("measured", -0.2, 0.05, "late"),  # an empty cell changes nothing
+        ("measured", 0.4, None, ""),
     ]
     before = dna.read_bytes()
-    assert "0 told, 3 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
+    assert (
+        "0 measured, 3 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
+    )
     assert dna.read_bytes() == before
     assert "all the same" in zonal("verify", dna).stderr
 
@@ -59,8 +61,8 @@ def test_one_cell_of_a_row_changes_and_the_others_stay(dna: Path) -> None:
     said = zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
     assert "trial 0 was 0.51234 and is 0.51234 (sem 0.1) now" in said
     assert "trial 2 was -0.2 (sem 0.05) [late] and is -0.2 (sem 0.07) [late] now" in said
-    assert "0 told, 2 corrected, 1 known already" in said
-    assert told(dna)[0] == ("told", 0.51234, 0.1, "")
+    assert "0 measured, 2 corrected, 1 known already" in said
+    assert told(dna)[0] == ("measured", 0.51234, 0.1, "")
 
 
 def test_a_wrong_row_keeps_all_others_from_being_corrected(dna: Path) -> None:
@@ -75,23 +77,23 @@ def test_a_wrong_row_keeps_all_others_from_being_corrected(dna: Path) -> None:
 
 def test_single_trials_are_corrected_and_retracted_by_number(dna: Path) -> None:
     said = zonal("correct", dna, 1, "-0.73", "--note", "a comma").stderr
-    assert said == "trial 1 was 7.3 and is -0.73 [a comma] now. 3 of 10 told, 1 under way, 6 left.\n"
+    assert said == "trial 1 was 7.3 and is -0.73 [a comma] now. 3 of 10 measured, 1 pending, 6 left.\n"
     before = dna.read_bytes()
     assert "nothing changed: trial 1, -0.73 [a comma]." in zonal("correct", dna, 1, "-0.73").stderr
-    assert "trial 3 is under way, and has no value" in zonal("correct", dna, 3, "0.1", code=1).stderr
+    assert "trial 3 is pending, and has no value" in zonal("correct", dna, 3, "0.1", code=1).stderr
     assert "there is no such trial; got 4. There are 4" in zonal("correct", dna, 4, "0.1", code=1).stderr
     assert "a value must be a number" in zonal("correct", dna, 1, "0.7O", code=1).stderr
-    assert "trial 3 is under way" in zonal("retract", dna, 0, 3, code=1).stderr
+    assert "trial 3 is pending" in zonal("retract", dna, 0, 3, code=1).stderr
     assert "VALUE" in zonal("correct", dna, 1, code=2).stderr
     assert dna.read_bytes() == before
     said = zonal("retract", dna, 0, 2, 0, "--note", "spilled").stderr
     assert said.startswith(
-        "retracted: trial 0, 0.51234, trial 2, -0.2 (sem 0.05) [late]. 1 of 10 told, 1 under way"
+        "retracted: trial 0, 0.51234, trial 2, -0.2 (sem 0.05) [late]. 1 of 10 measured, 1 pending"
     )
     assert told(dna)[::2] == [("retracted", None, None, "spilled")] * 2
     assert "trial 0 was retracted" in zonal("retract", dna, 0, code=1).stderr
     zonal("tell", dna, 0, "0.5")
-    assert told(dna)[0] == ("told", 0.5, None, "")
+    assert told(dna)[0] == ("measured", 0.5, None, "")
     assert "all the same" in zonal("verify", dna).stderr
 
 
@@ -120,9 +122,9 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
     zonal("retract", dna, 2)
     zonal("export", dna, "--out", "c.csv")
     assert [row["earlier"] for row in rows("c.csv")] == ["", "7.3; 0.73", "-0.2", ""]
-    assert "0 told, 2 known already, 2 rows left empty" in zonal("tell", dna, "--csv", "c.csv").stderr
+    assert "0 measured, 2 known already, 2 rows left empty" in zonal("tell", dna, "--csv", "c.csv").stderr
     trials = json.loads(zonal("export", dna, "--format", "json").stdout)["trials"]
-    times = zn.Study.open(dna).times
+    times = zn.Study.open(dna).timestamps
     first, second = trials[1]["earlier"]
     assert (first["value"], first["by"], first["when"]) == (7.3, "", times[6])
     assert (second["value"], second["note"], second["when"]) == (0.73, "a comma", times[8])
@@ -140,7 +142,7 @@ def test_a_correction_that_is_killed_is_made_once_or_not_at_all(dna: Path) -> No
     tell, retract = ["tell", "dna.db", "--csv", "a.csv", "--correct", "--changed"], ["retract", "dna.db", "1"]
     for number, delay in enumerate(np.random.default_rng(0).uniform(0.0, 0.3, tries(5, 8))):
         written = dna.stat().st_mtime_ns
-        words = retract if number % 2 and told(dna)[1][0] == "told" else tell
+        words = retract if number % 2 and told(dna)[1][0] == "measured" else tell
         run = Forked(*words)
         if number > 2:  # in the middle of writing
             while run.poll() is None and dna.stat().st_mtime_ns == written:

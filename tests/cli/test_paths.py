@@ -23,7 +23,7 @@ LINES = [
     "tell a.db --csv PATH.csv",
     "observe PATH x=0..1 1",
     "observe a.db --csv PATH.csv",
-    "give-up PATH 0",
+    "fail PATH 0",
     "recommend PATH",
     "show PATH",
     "predict PATH x=0..1",
@@ -56,7 +56,7 @@ def test_a_path_that_cannot_be_is_refused_in_one_line(
     assert said.startswith("Error: a path ")
     assert said.count("\n") == 1
     assert os.listdir() == ["a.db"]
-    assert zn.Study.open("a.db").told == 0
+    assert zn.Study.open("a.db").measured == 0
 
 
 def test_no_command_takes_a_path_that_is_not_checked() -> None:

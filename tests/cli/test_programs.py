@@ -53,7 +53,7 @@ def trials() -> list[zn.TrialRecord]:
 
 def test_a_program_measures_until_the_budget_is_spent() -> None:
     result = zonal("run", "s.db", "--", program("print('a remark')\nprint(low)\n"))
-    assert result.stderr.splitlines()[-1] == "6 of 6 told, 0 under way, 0 left."
+    assert result.stderr.splitlines()[-1] == "6 of 6 measured, 0 pending, 0 left."
     assert result.stdout == ""
     assert all(one.value == one.region.bounds[0, 0] for one in trials())
 
@@ -61,23 +61,23 @@ def test_a_program_measures_until_the_budget_is_spent() -> None:
 def test_a_run_without_a_terminal_logs_every_measurement_with_time_region_value_and_best_so_far() -> None:
     body = "sys.exit('no light') if trial == 1 else print(0.25)\n"
     *lines, last = zonal("run", "s.db", "-n", 2, "--", program(body)).stderr.splitlines()
-    assert last == "2 of 6 told, 0 under way, 4 left."
-    told = [one for one in trials() if one.state == "told"]
+    assert last == "2 of 6 measured, 0 pending, 4 left."
+    told = [one for one in trials() if one.state == "measured"]
     time_of = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  "
     said = [line for line in lines if re.match(time_of, line)]
     assert len(said) == 3
     for one, line in zip(told, [said[0], said[2]], strict=True):
         best = r"best so far x .+: [-\d.]+ ± [\d.]+$"
         assert re.match(rf"{time_of}trial {one.number}, {re.escape(one.region.name)}: 0.25; {best}", line), line
-    assert "was given up: it ended with exit code 1" in said[1]
+    assert "was failed: it ended with exit code 1" in said[1]
     assert not logging.getLogger("zonal").handlers
 
 
 def test_a_number_of_measurements_is_not_used_up_by_failures() -> None:
     body = "sys.exit(1) if trial % 2 else print(low)\n"
     said = zonal("run", "s.db", "-n", 3, "--", program(body)).stderr
-    assert [one.state for one in trials()] == ["told", "given up"] * 2 + ["told"]
-    assert "3 of 6 told" in said
+    assert [one.state for one in trials()] == ["measured", "failed"] * 2 + ["measured"]
+    assert "3 of 6 measured" in said
 
 
 def test_a_run_stops_when_the_answer_is_within_the_tolerance() -> None:
@@ -86,7 +86,7 @@ def test_a_run_stops_when_the_answer_is_within_the_tolerance() -> None:
     said = zonal("run", "sure.db", "--tolerance", 0.1, "--", program("print(low)\n")).stderr
     study = zn.Study.open("sure.db")
     assert study.recommend().gap <= 0.1
-    assert 10 <= study.told < 100
+    assert 10 <= study.measured < 100
     assert re.search(r"^stopped: the gap is [\d.e-]+, within the tolerance of 0.1$", said, re.MULTILINE)
     assert "--tolerance" in zonal("run", "sure.db", "--tolerance", 0, "--", "true", code=2).stderr
 
@@ -141,9 +141,9 @@ def test_a_failing_program_gives_its_trial_up_and_does_not_stop_the_others(body:
     result = zonal(
         "run", "s.db", "-n", 4, "--workers", 3, "--timeout", 3 if "sleep" in body else 60, "--", program(failing)
     )
-    assert f"trial 1 ({trials()[1].region.name}) was given up: " in result.stderr
+    assert f"trial 1 ({trials()[1].region.name}) was failed: " in result.stderr
     assert says in result.stderr
-    assert [one.state for one in trials()] == ["told", "given up", "told", "told", "told"]
+    assert [one.state for one in trials()] == ["measured", "failed", "measured", "measured", "measured"]
 
 
 def test_a_line_is_read_in_a_time_that_grows_with_its_length_alone() -> None:
@@ -157,40 +157,38 @@ def test_a_line_is_read_in_a_time_that_grows_with_its_length_alone() -> None:
 def test_a_program_is_tried_again_as_often_as_is_said() -> None:
     body = "print(low) if question['attempt'] == 3 else sys.exit(1)\n"
     assert (
-        "6 of 6 told, 0 under way, 0 left.\n" in zonal("run", "s.db", "--retries", 2, "--", program(body)).stderr
+        "6 of 6 measured, 0 pending, 0 left.\n" in zonal("run", "s.db", "--retries", 2, "--", program(body)).stderr
     )
     zonal("extend", "s.db", 1)
-    assert (
-        "given up" in zonal("run", "s.db", "--retries", 1, "--max-failures", 1, "--", "./measure", code=6).stderr
-    )
+    assert "failed" in zonal("run", "s.db", "--retries", 1, "--max-failures", 1, "--", "./measure", code=6).stderr
 
 
 def test_a_program_that_keeps_failing_is_stopped() -> None:
     said = zonal("run", "s.db", "--max-failures", 2, "--", "false", code=6).stderr
-    assert said.count("was given up: it ended with exit code 1") == 2
-    assert "failed 2 times in a row; 0 of 6 told, 0 under way, 6 left." in said
+    assert said.count("was failed: it ended with exit code 1") == 2
+    assert "failed 2 times in a row; 0 of 6 measured, 0 pending, 6 left." in said
 
 
 def test_a_region_is_called_barred_only_if_its_failures_count() -> None:
-    barred = "will not be asked for again"
+    blocked = "will not be asked for again"
     said = zonal("run", "s.db", "--max-failures", 5, "--", "false", code=6).stderr
-    assert barred not in said  # they were the program's fault, and are forgiven
-    assert zn.Study.open("s.db").barred == ()
+    assert blocked not in said  # they were the program's fault, and are forgiven
+    assert zn.Study.open("s.db").blocked == ()
     body = "sys.exit(1) if low < 0.5 else print(low)\n"
     said = zonal("run", "s.db", "-n", 1, "--", program(body)).stderr
-    (region,) = zn.Study.open("s.db").barred[:1]
-    assert f"region {region.name} failed too often and {barred}" in said
+    (region,) = zn.Study.open("s.db").blocked[:1]
+    assert f"region {region.name} failed too often and {blocked}" in said
 
 
 def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
     for _ in range(4):
         zonal("run", "s.db", "--max-failures", 10, "--", "false", code=6)
     study = zn.Study.open("s.db")
-    assert not study._state.barred
+    assert not study._state.blocked
     assert not study._state.failures
-    assert [one.state for one in trials()] == ["given up"] * 40
+    assert [one.state for one in trials()] == ["failed"] * 40
     zonal("run", "s.db", "--", program("print(low)\n"))
-    assert zn.Study.open("s.db").told == 6
+    assert zn.Study.open("s.db").measured == 6
     zonal("verify", "s.db")
 
 
@@ -198,21 +196,21 @@ def test_only_the_last_failures_in_a_row_are_taken_back() -> None:
     body = "sys.exit(1) if low < 0.5 or trial > 4 else print(low)\n"
     zonal("run", "s.db", "--max-failures", 5, "--", program(body), code=6)
     # A cell three times, the part that took its place once, and then another cell.
-    assert [one.state for one in trials()] == ["given up"] * 4 + ["told"] + ["given up"] * 5
+    assert [one.state for one in trials()] == ["failed"] * 4 + ["measured"] + ["failed"] * 5
     state = zn.Study.open("s.db")._state
     assert list(state.failures.values()) == [(0, 1, 2), (3,)]
-    assert list(state.barred.values()) == [2, 3]
+    assert list(state.blocked.values()) == [2, 3]
 
 
 def test_a_run_that_measured_nothing_says_so_by_its_exit_code() -> None:
     coarse = ["--axis", "x=0..1", "--smallest", "0.5", "--noise", "0.1", "--budget", 6]
     zonal("new", "few.db", *coarse)
     said = zonal("run", "few.db", "--max-failures", 100, "--", "false", code=6).stderr
-    assert "given up as impossible to measure" in said
-    assert "nothing was measured; 0 of 6 told" in said
-    assert not zn.Study.open("few.db")._state.barred
+    assert "failed as impossible to measure" in said
+    assert "nothing was measured; 0 of 6 measured" in said
+    assert not zn.Study.open("few.db")._state.blocked
     for trial in zn.Study.open("few.db").ask(3, by="bench"):
-        zonal("give-up", "few.db", trial.number, "--never")  # by people, who know
+        zonal("fail", "few.db", trial.number, "--no-retry")  # by people, who know
     zonal("run", "few.db", "--", "false", code=6)
     zonal("allow", "few.db", "x=0..1")
     zonal("run", "few.db", "-n", 1, "--", program("print(low)\n"))
@@ -221,7 +219,7 @@ def test_a_run_that_measured_nothing_says_so_by_its_exit_code() -> None:
 def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
     body = "sys.exit(1) if trial else time.sleep(1)\nprint(low)\n"
     said = zonal("run", "s.db", "--workers", 2, "--max-failures", 2, "--", program(body), code=6).stderr
-    assert "1 of 6 told" in zonal("show", "s.db").stdout
+    assert "1 of 6 measured" in zonal("show", "s.db").stdout
     assert not zn.Study.open("s.db")._state.failures
     assert "failed 2 times in a row" in said
 
@@ -229,15 +227,15 @@ def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
 def test_a_value_that_nobody_can_use_is_a_failure() -> None:
     said = zonal("run", "s.db", "--max-failures", 1, "--", program("print(1e200)\n"), code=6).stderr
     assert "too far from the prior mean" in said
-    assert [one.state for one in trials()] == ["given up"]
+    assert [one.state for one in trials()] == ["failed"]
 
 
 @pytest.mark.parametrize("end", ["print(low)", "sys.exit(1)"])
 def test_a_trial_that_somebody_told_meanwhile_is_theirs(end: str) -> None:
-    body = f"open('measuring', 'w')\nwhile not os.path.exists('told'):\n    time.sleep(0.02)\n{end}\n"
+    body = f"open('measuring', 'w')\nwhile not os.path.exists('measured'):\n    time.sleep(0.02)\n{end}\n"
     run = start("-n", "1", "--", program(body))
     zonal("tell", "s.db", 0, 0.125)
-    Path("told").touch()
+    Path("measured").touch()
     said = run.end(WAIT)
     assert run.returncode == 0, said
     assert "told already" in said
@@ -251,7 +249,7 @@ def test_a_program_that_cannot_be_run_costs_no_trial(content: str | None) -> Non
         Path("nosuch").chmod(0o755)
     said = zonal("run", "s.db", "--", "./nosuch", code=1).stderr
     assert "nosuch" in said
-    assert all(one.state == "withdrawn" for one in trials())
+    assert all(one.state == "cancelled" for one in trials())
 
 
 def _runs(pid: int) -> bool:
@@ -296,12 +294,12 @@ def holder(folder: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("body", "code", "says"),
     [
-        ("sleep 300 & echo 0.5", 0, "1 of 6 told"),
+        ("sleep 300 & echo 0.5", 0, "1 of 6 measured"),
         ("sleep 300 & exit 3", 6, "it ended with exit code 3"),
         ("sleep 300 & sleep 300", 6, LATE),
         ("(trap '' TERM; sleep 300; sleep 300) & trap '' TERM; while :; do sleep 300; done", 6, LATE),
         ("kill -STOP $$", 6, LATE),
-        (f"{HOLDER} while [ ! -s holder ]; do sleep 0.05; done; echo 0.5", 0, "1 of 6 told"),
+        (f"{HOLDER} while [ ! -s holder ]; do sleep 0.05; done; echo 0.5", 0, "1 of 6 measured"),
         (f"{HOLDER} sleep 300", 6, LATE),
         ("yes", 6, LATE),
         ("yes >&2", 6, LATE),
@@ -342,7 +340,7 @@ except BlockingIOError:
     pass
 """
     zonal("run", "s.db", "-n", 3, "--", program(body))
-    assert [one.state for one in trials()] == ["told"] * 3
+    assert [one.state for one in trials()] == ["measured"] * 3
 
 
 def test_what_a_program_says_does_not_move_the_terminal() -> None:
@@ -372,7 +370,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_nothing_under_way(number:
     assert run.returncode == 128 + number
     assert "Traceback" not in said
     wait_for(lambda: members(int(Path("measuring").read_text())) == [])
-    assert [one.state for one in trials()] == ["withdrawn"]
+    assert [one.state for one in trials()] == ["cancelled"]
 
 
 def test_programs_that_will_not_end_are_killed_all_at_once_and_a_second_signal_disturbs_nothing() -> None:
@@ -394,7 +392,7 @@ time.sleep(1000)
     assert time.monotonic() - began < 6 * GRACE
     assert run.returncode == 130, said
     wait_for(lambda: not any(map(_runs, pids)))
-    assert [one.state for one in trials()] == ["withdrawn"] * 6
+    assert [one.state for one in trials()] == ["cancelled"] * 6
 
 
 def test_a_run_goes_on_if_it_was_told_to_ignore_that_its_terminal_is_closed() -> None:
@@ -404,7 +402,7 @@ def test_a_run_goes_on_if_it_was_told_to_ignore_that_its_terminal_is_closed() ->
         run.send_signal(signal.SIGHUP)
         run.wait(WAIT)
     assert run.returncode == 0
-    assert [one.state for one in trials()] == ["told"] * 2
+    assert [one.state for one in trials()] == ["measured"] * 2
 
 
 def test_a_killed_run_is_taken_up_where_it_was() -> None:
@@ -414,15 +412,15 @@ def test_a_killed_run_is_taken_up_where_it_was() -> None:
     os.kill(int(Path("measuring").read_text()), signal.SIGKILL)
     assert [one.state for one in trials()] == ["asked"]
     zonal("run", "s.db", "--workers", 2, "--", program("print(low)\n"))
-    assert [one.state for one in trials()] == ["told"] * 6
+    assert [one.state for one in trials()] == ["measured"] * 6
 
 
 def test_what_people_are_at_is_left_to_them_unless_it_is_taken_over() -> None:
     zonal("ask", "s.db", "-n", 2)
     zonal("run", "s.db", "--", program("print(low)\n"))
-    assert [one.state for one in trials()] == ["asked"] * 2 + ["told"] * 4
+    assert [one.state for one in trials()] == ["asked"] * 2 + ["measured"] * 4
     zonal("run", "s.db", "--take-over", "--", "./measure")
-    assert [one.state for one in trials()] == ["told"] * 6
+    assert [one.state for one in trials()] == ["measured"] * 6
 
 
 def test_two_runs_share_a_study() -> None:
@@ -431,7 +429,7 @@ def test_two_runs_share_a_study() -> None:
     for run in [Forked("run", "s.db", "--", slow) for _ in range(2)]:
         said = run.end(2 * WAIT)
         assert run.returncode == 0, said
-    assert [one.state for one in trials()] == ["told"] * 12
+    assert [one.state for one in trials()] == ["measured"] * 12
 
 
 @pytest.mark.parametrize("seconds", ["1e308", "inf", "nan", "-1", "0", "long"])

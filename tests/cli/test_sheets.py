@@ -51,7 +51,7 @@ def test_names_and_notes_go_out_as_text_and_come_back(space: Any) -> None:
     said = zonal("observe", "a.db", "--csv", "b.csv").stderr
     assert said == "0 measurements taken in, 3 known already (row 1, 2, 3 of the sheet; --again takes them too).\n"
     assert "3 measurements taken in.\n" in zonal("observe", "a.db", "--csv", "b.csv", "--again").stderr
-    assert "0 told, 3 known already" in zonal("tell", "a.db", "--csv", "b.csv").stderr
+    assert "0 measured, 3 known already" in zonal("tell", "a.db", "--csv", "b.csv").stderr
     zonal("predict", "a.db", "--csv", "b.csv")
     study.refresh()
     assert [one.region.name for one in study.observations] == [one.region.name for one in study.trials]
@@ -149,11 +149,11 @@ def test_a_sheet_comes_back_as_people_write_them(kind: str) -> None:
         note=["1,5 h", "", "", "", "", "-"],
     )
     said = zonal("tell", "a.db", "--csv", sheet).stderr
-    assert said == "3 told, 3 rows left empty. 3 of 9 told, 3 under way, 3 left.\n"
+    assert said == "3 measured, 3 rows left empty. 3 of 9 measured, 3 pending, 3 left.\n"
     study.refresh()
-    told = {one.number: (one.value, one.sem, one.note) for one in study.trials if one.state == "told"}
+    told = {one.number: (one.value, one.sem, one.note) for one in study.trials if one.state == "measured"}
     assert told == {0: (0.5, 0.01, "1,5 h"), 1: (1.25, None, ""), 5: (-3.0, None, "-")}
-    assert "0 told, 3 known already, 3 rows left empty." in zonal("tell", "a.db", "--csv", sheet).stderr
+    assert "0 measured, 3 known already, 3 rows left empty." in zonal("tell", "a.db", "--csv", sheet).stderr
     said = zonal("observe", "a.db", "--csv", sheet).stderr
     assert "0 measurements taken in, 3 known already (row 1, 2, 6 of the sheet; --again" in said
     zonal("observe", "a.db", "--csv", sheet, "--again")
@@ -181,13 +181,13 @@ def test_a_row_may_stand_twice_if_both_are_equal() -> None:
     study = zn.Study.create("a.db", AREAS, budget=9, noise=0.1)
     zonal("ask", "a.db", "-n", 2)
     Path("a.csv").write_text("trial,value,sem,note\n0,0.5,,x\n0,0.50,,x\n1,,,\n1,NA,,\n")
-    assert "1 told, 1 row left empty." in zonal("tell", "a.db", "--csv", "a.csv").stderr
+    assert "1 measured, 1 row left empty." in zonal("tell", "a.db", "--csv", "a.csv").stderr
     for second in ("1,0.7,,", "1,0.6,0.1,", "1,0.6,,other", "1,,,"):
         Path("a.csv").write_text(f"trial,value,sem,note\n1,0.6,,\n{second}\n")
         said = zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
         assert "row 2 (line 3): a row above has this trial already, with other values; got 1." in said
     study.refresh()
-    assert study.told == 1
+    assert study.measured == 1
     name = study.trials[0].region.name
     Path("b.csv").write_text(f"region,value\n{name},0.5\n{name},0.7\n{name},0.7\n")
     said = zonal("observe", "a.db", "--csv", "b.csv").stderr
@@ -196,7 +196,7 @@ def test_a_row_may_stand_twice_if_both_are_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "cell", "same"),
+    ("measured", "cell", "same"),
     [
         (0.123456, "0.1235", True),
         (0.123456, "0.12", True),
@@ -217,7 +217,7 @@ def test_a_value_that_a_spreadsheet_rounded_is_known(told: float, cell: str, sam
     for sem in ("", "0.25", "0.3"):
         Path("a.csv").write_text(f"trial,value,sem\n0,{cell},{sem}\n")
         said = zonal("tell", "a.db", "--csv", "a.csv", code=0 if same else 1).stderr
-        assert ("0 told, 1 known already" if same else f"trial 0 was told already ({told!r})") in said
+        assert ("0 measured, 1 known already" if same else f"trial 0 was told already ({told!r})") in said
     study.refresh()
     assert study.trials[0].value == told
 
@@ -264,8 +264,8 @@ def test_sheets_go_out_as_any_spreadsheet_opens_them_and_come_back_the_same(name
     again = read_table(out)
     assert again.numbers("value").tolist() == [one.value for one in study.trials]
     assert again.numbers("-t_low").tolist() == [float(one.region["-t"][0]) for one in study.trials]
-    assert "0 told, 3 known already" in zonal("tell", "a.db", "--csv", out).stderr
-    assert "0 told, 3 known already" in zonal("tell", "a.db", "--csv", out, "--correct").stderr  # notes too
+    assert "0 measured, 3 known already" in zonal("tell", "a.db", "--csv", out).stderr
+    assert "0 measured, 3 known already" in zonal("tell", "a.db", "--csv", out, "--correct").stderr  # notes too
     assert "3 known already" in zonal("observe", "a.db", "--csv", out).stderr
     before = Path(out).read_bytes()
     for command in (("ask", "a.db", "--csv", out), ("export", "a.db", "--out", out)):

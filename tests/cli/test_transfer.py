@@ -86,7 +86,7 @@ def goes_on(study: zn.Study, path: Path) -> None:
     again.extend(4)
     try:
         again.tell(again.ask(), 0.3)
-        again.give_up(again.ask())
+        again.fail(again.ask())
     except zn.Exhausted:  # of regions that the export forbids, or bars
         pass
     again.observe(again.space.cell((0, 0)), 0.4)
@@ -172,7 +172,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "something of the user's own": (given(noise={"$": "own", "name": "noise", "shown": "f"}), "user's own"),
     "told twice": (twice("Measured"), "was told already"),
     "asked twice": (twice("Asked"), "is not the next one"),
-    "given up twice": (twice("Ended"), "was given up"),
+    "failed twice": (twice("Ended"), "was failed"),
     "begun twice": (twice("Began"), "a study begins once"),
     "told before it was asked": (swapped, "was never asked for"),
     "no beginning": (lambda lines: lines.pop(1), "begins with Began"),
@@ -186,8 +186,8 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "another row": (put("Asked", row=10**6), "is not the next one"),
     "another node": (put("Asked", node=[1, 1]), "is not the next one"),
     "another draw": (put("Asked", draw=99), "is not the next one"),
-    "an end of another kind": (put("Ended", state="lost"), "given up or withdrawn"),
-    "a withdrawal that bars": (put("Ended", state="withdrawn", barred=True), "given up or withdrawn"),
+    "an end of another kind": (put("Ended", state="lost"), "failed or cancelled"),
+    "a withdrawal that bars": (put("Ended", state="cancelled", blocked=True), "failed or cancelled"),
     "an extension by less than nothing": (put("Extended", n=-5), "must be at least 1"),
     "a region beyond the space": (put("Observed", region={"$": "ProductRegion"}), "not a region of the space"),
     "a split of a row that is not there": (split(rows=[77]), "no such node"),
@@ -271,7 +271,7 @@ def test_a_corrected_value_is_taken_and_models_are_learned_from_it() -> None:
     said, last = again.events[-1]
     assert isinstance(said, Edited)
     assert isinstance(last, Fitted)
-    assert last.fit.model.measurements == again.told + len(again.observations)
+    assert last.fit.model.measurements == again.measured + len(again.observations)
     assert again.model.kernel.point_variance > study.model.kernel.point_variance
     assert not again.refit()  # there is nothing more to learn
     assert imported(exported(again).encode()).edited == again.edited

@@ -37,17 +37,17 @@ def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) 
     assert list(rows("a.csv")[0]) == ["trial", "region", "look", "value", "sem", "note"]
     fill("a.csv", value=["0.5", "", "-1e-1"], sem=["", "", "0.2"], note=["", "", "late, clouds"])
     assert (
-        "2 told, 1 row left empty. 2 of 10 told, 1 under way, 7 left."
+        "2 measured, 1 row left empty. 2 of 10 measured, 1 pending, 7 left."
         in zonal("tell", dna, "--csv", "a.csv").stderr
     )
     told = zn.Study.open(dna).trials
     assert [(one.state, one.value, one.sem, one.note) for one in told] == [
-        ("told", 0.5, None, ""),
+        ("measured", 0.5, None, ""),
         ("asked", None, None, ""),
-        ("told", -0.1, 0.2, "late, clouds"),
+        ("measured", -0.1, 0.2, "late, clouds"),
     ]
     before = dna.read_bytes()
-    assert "0 told, 2 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv").stderr
+    assert "0 measured, 2 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv").stderr
     assert dna.read_bytes() == before
 
 
@@ -91,7 +91,7 @@ def test_every_wrong_row_is_listed_and_blank_ones_are_passed_over(dna: Path) -> 
     with Path("a.csv").open("a") as file:
         file.write("\n,,,,,\n , ,,,,\n")
     zonal("tell", dna, "--csv", "a.csv")
-    assert zn.Study.open(dna).told == 3
+    assert zn.Study.open(dna).measured == 3
 
 
 def test_a_sheet_of_another_kind_is_refused(dna: Path) -> None:
@@ -119,13 +119,13 @@ def test_fewer_left_than_wanted_are_given_and_it_is_said(dna: Path) -> None:
         result = zonal("ask", dna, "-n", 5, "--key", "friday", "--json")
         assert [one["trial"] for one in json.loads(result.stdout)] == [8, 9]
         assert result.stderr == "2 of 5: the budget leaves no more.\n"
-    assert "the budget of 10 is spent, 10 of them are under way" in zonal("ask", dna, code=3).stderr
+    assert "the budget of 10 is spent, 10 of them are pending" in zonal("ask", dna, code=3).stderr
     zonal("extend", dna, 1)
     assert len(answer("ask", dna, "-n", 5)) == 1
 
 
 def test_regions_may_run_out_before_the_budget_does(dna: Path) -> None:
-    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-looks", 1, "--noise", 0.1)
+    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-replicates", 1, "--noise", 0.1)
     result = zonal("ask", "two.db", "-n", 7)
     assert "of 7: no other region can be measured" in result.stderr
     assert zonal("ask", "two.db", code=3).stderr.startswith("Error: ")
@@ -141,13 +141,13 @@ def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
     assert "VALUE" in zonal("tell", dna, 1, code=2).stderr
     assert "--csv" in zonal("tell", dna, code=2).stderr
     before = dna.read_bytes()
-    assert "got 0. Under way: 1, 2, 3, 4." in zonal("give-up", dna, 2, 0, code=1).stderr
+    assert "got 0. Pending: 1, 2, 3, 4." in zonal("fail", dna, 2, 0, code=1).stderr
     assert dna.read_bytes() == before
-    zonal("give-up", dna, 1, 1)
-    zonal("give-up", dna, 2, "--never")
-    zonal("give-up", dna, 3, "--not-tried")
+    zonal("fail", dna, 1, 1)
+    zonal("fail", dna, 2, "--no-retry")
+    zonal("fail", dna, 3, "--not-tried")
     study = zn.Study.open(dna)
-    assert [one.state for one in study.trials] == ["told", "given up", "given up", "withdrawn", "asked"]
+    assert [one.state for one in study.trials] == ["measured", "failed", "failed", "cancelled", "asked"]
     assert study.trials[0].note == "clouds"
     assert study.remaining == 8
 
@@ -170,31 +170,31 @@ def test_a_region_is_forbidden_and_allowed_again(dna: Path) -> None:
     zonal("ask", dna, "-n", 4)
     there = [str(trial.number) for trial in zn.Study.open(dna).pending if trial.region.name[0] in "AN"]
     said = zonal("forbid", dna, "ANN", "--note", "toxic").stderr
-    assert f"ANN is forbidden. Still under way there: {', '.join(there)}; tell them or give them up." in said
+    assert f"ANN is forbidden. Still pending there: {', '.join(there)}; tell them or give them up." in said
     assert "whole space" in zonal("forbid", dna, "NNN", code=1).stderr
     assert "forbidden since the study began: ANN" in zonal("show", dna).stdout
     assert json.loads(zonal("show", dna, "--json").stdout)["forbidden"] == ["ANN"]
-    zonal("give-up", dna, 3, "--never")
+    zonal("fail", dna, 3, "--no-retry")
     zonal("verify", dna)
     zonal("export", dna, "--format", "events", "--out", "dna.events")
     zonal("import", "again.db", "dna.events")
     assert zn.Study.open("again.db").events == zn.Study.open(dna).events
     assert "allowed as a whole: ANN" in zonal("allow", dna, "AAN", code=1).stderr
-    assert "1 give-up and 1 forbidden region taken back" in zonal("allow", dna, "NNN").stderr
+    assert "1 fail and 1 forbidden region taken back" in zonal("allow", dna, "NNN").stderr
     assert zn.Study.open(dna).forbidden == ()
 
 
 def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
     zonal("ask", dna, "-n", 4)
-    zonal("give-up", dna, 0, 1, 2, "--never")
+    zonal("fail", dna, 0, 1, 2, "--no-retry")
     names = [one.region.name for one in zn.Study.open(dna).trials]
     before = dna.read_bytes()
-    assert "given up or forbidden within this region; got" in zonal("allow", dna, names[3], code=1).stderr
+    assert "failed or forbidden within this region; got" in zonal("allow", dna, names[3], code=1).stderr
     assert "REGION" in zonal("allow", dna, code=2).stderr
     assert dna.read_bytes() == before
-    assert "1 give-up taken back. 0 of 10 told, 1 under way, 9 left." in zonal("allow", dna, names[1]).stderr
-    assert sorted(zn.Study.open(dna)._state.barred.values()) == [0, 2]
-    assert "2 give-ups taken back" in zonal("allow", dna, "NNN").stderr
+    assert "1 fail taken back. 0 of 10 measured, 1 pending, 9 left." in zonal("allow", dna, names[1]).stderr
+    assert sorted(zn.Study.open(dna)._state.blocked.values()) == [0, 2]
+    assert "2 failures taken back" in zonal("allow", dna, "NNN").stderr
     zonal("verify", dna)
     zonal("export", dna, "--format", "events", "--out", "dna.events")
     zonal("import", "again.db", "dna.events")
@@ -214,11 +214,11 @@ def test_what_is_printed_of_a_region_is_enough_to_allow_it(
     monkeypatch.chdir(tmp_path)
     zonal("new", "s.db", *words, "--budget", 20, "--noise", 0.1)
     zonal("ask", "s.db", "-n", 8)
-    zonal("give-up", "s.db", *range(8), "--never")
+    zonal("fail", "s.db", *range(8), "--no-retry")
     for trial in zn.Study.open("s.db").trials:
-        if trial.number in zn.Study.open("s.db")._state.barred.values():
+        if trial.number in zn.Study.open("s.db")._state.blocked.values():
             zonal("allow", "s.db", trial.region.name)
-    assert not zn.Study.open("s.db")._state.barred
+    assert not zn.Study.open("s.db")._state.blocked
 
 
 def test_earlier_measurements_cost_no_budget(dna: Path) -> None:
@@ -254,9 +254,9 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(dna: Path) -> None:
     os.close(ours)
     said = b"".join(parts).decode()
     assert "telling: " in said
-    assert "2 told. 2 of 10 told" in said
+    assert "2 measured. 2 of 10 measured" in said
     again = Forked(*words)
-    assert again.end(60) == "0 told, 2 known already. 2 of 10 told, 0 under way, 8 left.\n"
+    assert again.end(60) == "0 measured, 2 known already. 2 of 10 measured, 0 pending, 8 left.\n"
     assert again.returncode == 0
 
 
@@ -265,7 +265,7 @@ def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
     study = zn.Study.open(dna)
     study.optimize(lambda region: region.weight)
     assert [trial.number for trial in study.pending] == [0, 1]
-    assert study.told == 8
+    assert study.measured == 8
 
 
 ROUNDS = int(os.environ.get("ZONAL_ROUNDS", "3"))  # `make torture` plays more
@@ -330,7 +330,7 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
         time.sleep(patience)
         run.kill()
         run.end()
-        before, told = told, zn.Study.open(dna).told
+        before, told = told, zn.Study.open(dna).measured
         assert told >= before
     zonal("tell", dna, "--csv", "a.csv")
     assert [str(one.value) for one in zn.Study.open(dna).trials] == values
@@ -347,7 +347,7 @@ def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeyp
     assert "cost" in shown
     (question,) = json.loads(zonal("ask", "n.db", "--json").stdout)
     assert question["cost"] == question["time"] + 1
-    assert "0 told for 0 of 60 s, 2 under way" in zonal("show", "n.db").stdout
+    assert "0 measured for 0 of 60 s, 2 pending" in zonal("show", "n.db").stdout
     zonal("tell", "n.db", 0, 0.3, "--time", 7.5)
     assert zn.Study.open("n.db").spent == 8.5
     zonal("extend", "n.db", 12.5)

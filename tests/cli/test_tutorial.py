@@ -81,8 +81,8 @@ def test_the_five_days_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.Monke
     assert told == 6
     with_answers = CliRunner().invoke(main, ["export", "pools.db"]).output
     states = [row["state"] for row in csv.DictReader(with_answers.splitlines())]
-    assert states.count("told") == 52
-    assert states.count("given up") == 1
+    assert states.count("measured") == 52
+    assert states.count("failed") == 1
 
 
 def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatc
         Path("measure.sh").chmod(0o755)
         zonal(*shlex.split(run.replace("run sky.db", "run sky.db -n 4")))
     trials = zn.Study.open("sky.db").trials
-    assert [(one.state, one.sem) for one in trials] == [("told", 0.05)] * 8
+    assert [(one.state, one.sem) for one in trials] == [("measured", 0.05)] * 8
     shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
     assert set(shown["region"]) == set(trials[0].region.as_json())
 

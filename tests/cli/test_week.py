@@ -70,7 +70,7 @@ def as_it_should(week: Week) -> None:
         week.ask(day)
         week.tell(day, **{f"trial{SPOILT}": "n.d."})
         if day == "wednesday":
-            zonal("give-up", week.study, SPOILT, "--not-tried")
+            zonal("fail", week.study, SPOILT, "--not-tried")
 
 
 def with_mistakes(week: Week, late: bool) -> None:
@@ -92,7 +92,7 @@ def _mend(week: Week) -> None:
     """Mend the cell in Tuesday's sheet, and tell all of it again."""
     said = week.tell("tuesday", "--correct")
     assert said.startswith(f"trial {TYPED} was 3.141 and is 0.")
-    assert "0 told, 1 corrected, 11 known already." in said
+    assert "0 measured, 1 corrected, 11 known already." in said
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["found at once", "found later"])
@@ -107,7 +107,7 @@ def test_a_week_with_mistakes_ends_as_the_week_without(
     with_mistakes(Week("wrong.db", RECIPE + model), late)
     right, wrong = (answer("recommend", name)[0] for name in ("right.db", "wrong.db"))
     assert wrong["region"] == right["region"]
-    assert answer("show", "wrong.db")["told"] == answer("show", "right.db")["told"] == 52
+    assert answer("show", "wrong.db")["measured"] == answer("show", "right.db")["measured"] == 52
     if not late:  # then even the questions are the same
         asked = [[own["region"] for own in trials(name)] for name in ("right.db", "wrong.db")]
         assert asked[0] == asked[1]

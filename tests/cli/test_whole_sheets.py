@@ -45,7 +45,7 @@ def test_a_time_may_have_a_decimal_comma_as_all_numbers_may() -> None:
     study = begun(budget=60.0, times=[1, 2, 4])
     study.ask(3)
     Path("a.csv").write_text("trial;time;value\n0;1;0,1\n1;8,5;0,2\n2;-;0,3\n")
-    assert "3 told" in zonal("tell", "a.db", "--csv", "a.csv").stderr
+    assert "3 measured" in zonal("tell", "a.db", "--csv", "a.csv").stderr
     study.refresh()
     assert study.trials[1].time == 8.5
 
@@ -57,7 +57,7 @@ def test_rows_that_contradict_each_other_without_noise_leave_nothing_told(comman
     Path("a.csv").write_text("trial,x_low,x_high,value\n0,0,1,0.5\n1,0,1,0.5\n2,0,1,0.75\n")
     before = Path("a.db").read_bytes()
     said = zonal(command, "a.db", "--csv", "a.csv", code=1).stderr
-    done = {"tell": "told", "observe": "taken in"}[command]
+    done = {"tell": "measured", "observe": "taken in"}[command]
     assert f"a.csv: nothing was {done}; wrong rows: 1 of 3.\n  row 3 (line 4): " in said
     assert Path("a.db").read_bytes() == before
 
@@ -77,15 +77,15 @@ def test_changes_made_together_are_made_completely_or_not_at_all() -> None:
 
     def change(draft: zn.Study) -> int:
         draft.tell(0, 0.5)
-        draft.give_up(1, note="dropped")
-        lines.append((study.told, draft.told))
+        draft.fail(1, note="dropped")
+        lines.append((study.measured, draft.measured))
         if len(lines) < 2:
             zn.Study.open("a.db").tell(2, 0.7)  # another process is faster: once more, holding its lock
-        return draft.told
+        return draft.measured
 
     assert operations.together(study, change) == 2
     assert lines == [(0, 1), (1, 2)]
-    assert [one.state for one in study.trials] == ["told", "given up", "told"]
+    assert [one.state for one in study.trials] == ["measured", "failed", "measured"]
     before, events = Path("a.db").read_bytes(), study.events
 
     def fails(draft: zn.Study) -> None:
@@ -117,15 +117,15 @@ def test_warnings_of_a_sheet_come_once_and_after_it_is_told() -> None:
     with pytest.warns(zn.ModelWarning) as caught:
         sheets.told(study, parse_table(table, "a.csv"))
     assert len([own for own in caught if issubclass(own.category, zn.ModelWarning)]) == 1
-    assert study.told == 20
+    assert study.measured == 20
 
 
 def test_a_note_is_kept_wherever_a_trial_ends() -> None:
     study = begun()
     study.ask(5)
-    zonal("give-up", "a.db", 0, "--note", "the flask broke")
-    zonal("give-up", "a.db", 1, "--never", "--note", "too hot")
-    zonal("give-up", "a.db", 2, "--not-tried", "--note", "no time")
+    zonal("fail", "a.db", 0, "--note", "the flask broke")
+    zonal("fail", "a.db", 1, "--no-retry", "--note", "too hot")
+    zonal("fail", "a.db", 2, "--not-tried", "--note", "no time")
     zonal("tell", "a.db", 3, "0.5", "--note", "clouds")
     study.refresh()
     notes = ["the flask broke", "too hot", "no time", "clouds", ""]
@@ -142,7 +142,7 @@ def test_a_note_is_kept_wherever_a_trial_ends() -> None:
     assert [one.note for one in zn.Study.open("copy.db").trials] == notes
     for note in (3, None, "\ud800"):
         with pytest.raises(zn.InvalidInput, match="a note"):
-            study.give_up(4, note=note)  # type: ignore[arg-type]
+            study.fail(4, note=note)  # type: ignore[arg-type]
     assert len(study.pending) == 1
 
 
@@ -151,10 +151,10 @@ def test_a_note_in_a_row_without_a_value_is_kept_and_stays_until_another_comes()
     zonal("ask", "a.db", "-n", 4, "--csv", "a.csv")
     fill("a.csv", value=["0.5", "", "", "-"], note=["", "waits for the lamp", "leaked", "cracked"])
     said = zonal("tell", "a.db", "--csv", "a.csv").stderr
-    assert said == "1 told, 3 rows left empty, 3 notes kept. 1 of 20 told, 3 under way, 16 left.\n"
+    assert said == "1 measured, 3 rows left empty, 3 notes kept. 1 of 20 measured, 3 pending, 16 left.\n"
     assert "1 known already, 3 rows left empty. 1 of" in zonal("tell", "a.db", "--csv", "a.csv").stderr
-    zonal("give-up", "a.db", 2)
-    zonal("give-up", "a.db", 3, "--note", "no, lost")
+    zonal("fail", "a.db", 2)
+    zonal("fail", "a.db", 3, "--note", "no, lost")
     zonal("tell", "a.db", 1, "0.25")
     assert "note" not in zonal("tell", "a.db", "--csv", "a.csv").stderr  # older than what was said since
     study.refresh()
@@ -170,8 +170,8 @@ def test_no_note_of_a_sheet_is_dropped_without_a_word() -> None:
     zonal("ask", "a.db", "-n", 5, "--csv", "a.csv")
     fill("a.csv", value=["0.1", "0.2", "", "", "0.5"], note=["", "clouds", "", "", ""])
     zonal("tell", "a.db", "--csv", "a.csv")
-    zonal("give-up", "a.db", 2, "--note", "too hot")
-    zonal("give-up", "a.db", 3)
+    zonal("fail", "a.db", 2, "--note", "too hot")
+    zonal("fail", "a.db", 3)
     zonal("retract", "a.db", 4, "--note", "toluene")
     notes = ["dusty", "stirred", "leaked", "cracked", "spilled"]
     fill("a.csv", value=["", "0.20", "", "", ""], note=notes)
@@ -179,9 +179,9 @@ def test_no_note_of_a_sheet_is_dropped_without_a_word() -> None:
     assert told.splitlines() == [
         "Row 1: its note was left out, since trial 0 has a value. --correct keeps it.",
         "Row 2: its note was left out, since trial 1 has a value. --correct keeps it.",
-        "Row 3: its note was left out, since trial 2 was given up (too hot). --changed keeps it.",
+        "Row 3: its note was left out, since trial 2 was failed (too hot). --changed keeps it.",
         "Row 5: its note was left out, since trial 4 was retracted (toluene). --changed keeps it.",
-        "0 told, 1 known already, 4 rows left empty, 1 note kept. 2 of 20 told, 0 under way, 18 left.",
+        "0 measured, 1 known already, 4 rows left empty, 1 note kept. 2 of 20 measured, 0 pending, 18 left.",
     ]
     study.refresh()
     assert [one.note for one in study.trials] == ["", "clouds", "too hot", "cracked", "toluene"]
@@ -189,7 +189,7 @@ def test_no_note_of_a_sheet_is_dropped_without_a_word() -> None:
     assert said.splitlines() == [
         "trial 0 was 0.1 and is 0.1 [dusty] now.",
         "trial 1 was 0.2 [clouds] and is 0.2 [stirred] now.",
-        "0 told, 2 corrected, 3 rows left empty, 2 notes kept. 2 of 20 told, 0 under way, 18 left.",
+        "0 measured, 2 corrected, 3 rows left empty, 2 notes kept. 2 of 20 measured, 0 pending, 18 left.",
     ]
     study.refresh()
     assert [one.note for one in study.trials] == notes
@@ -210,13 +210,13 @@ def test_a_note_of_an_earlier_measurement_is_kept() -> None:
 
 def test_what_is_changed_together_is_logged_once_and_only_if_it_happens(caplog: pytest.LogCaptureFixture) -> None:
     study = begun(policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=3))  # stays at the root
-    study.give_up(study.ask())
-    study.give_up(study.ask())
+    study.fail(study.ask())
+    study.fail(study.ask())
     study.ask(2)
     assert {trial.region for trial in study.pending} == {study.trials[0].region}
 
     def change(draft: zn.Study) -> None:
-        draft.give_up(2)
+        draft.fail(2)
         draft.tell(3, 0.5)
         draft.observe([(0, 0.5)], 0.25)
         draft.forbid([(0, 0.25)])
@@ -238,7 +238,7 @@ def test_what_is_changed_together_is_logged_once_and_only_if_it_happens(caplog: 
         operations.together(study, overtaken)
     said = [record.getMessage().split(",")[0] for record in caplog.records]
     where = study.trials[0].region.name
-    again = f"region {where} was given up 3 times in a row and will not be asked for again"
+    again = f"region {where} was failed 3 times in a row and will not be asked for again"
     assert said == [again, "trial 3", "observed", "forbidden: x 0..0.25"]
 
 
@@ -249,7 +249,7 @@ def test_why_a_program_failed_is_kept_as_the_note() -> None:
     )
     study.refresh()
     (failed,) = study.trials
-    assert failed.state == "given up"
+    assert failed.state == "failed"
     assert "the lamp is out" in failed.note
 
     def broken(region: zn.Region) -> float:
@@ -276,7 +276,8 @@ def test_an_old_sheet_does_not_undo_newer_corrections() -> None:
         "trial 3 was 0.4 and is 0.45 now.",
         "Row 2 was left out: trial 1 was corrected to 0.27 after the sheet was written.",
         "Row 3 was left out: trial 2 was retracted after the sheet was written.",
-        "1 told, 1 corrected, 1 known already, 2 left out (--changed takes them too). 4 of 20 told, 0 under way, "
+        "1 measured, 1 corrected, 1 known already, 2 left out (--changed takes them too). 4 of 20 measured, "
+        "0 pending, "
         "16 left.",
     ]
     study.refresh()
@@ -290,14 +291,14 @@ def test_an_old_sheet_does_not_undo_newer_corrections() -> None:
 def test_a_sheet_tells_trials_that_ended_since_only_on_request() -> None:
     study = begun()
     zonal("ask", "a.db", "-n", 3, "--csv", "a.csv")
-    zonal("give-up", "a.db", 0, "--never", "--note", "too hot")
-    zonal("give-up", "a.db", 1, "--not-tried")
+    zonal("fail", "a.db", 0, "--no-retry", "--note", "too hot")
+    zonal("fail", "a.db", 1, "--not-tried")
     fill("a.csv", value=["0.1", "0.2", "0.3"])
     said = zonal("tell", "a.db", "--csv", "a.csv").stderr
-    assert "Row 1 was left out: trial 0 was given up (too hot) after the sheet was written.\n" in said
-    assert "Row 2 was left out: trial 1 was withdrawn after the sheet was written.\n" in said
-    assert "1 told, 2 left out (--changed takes them too)." in said
-    assert "2 told, 1 known already." in zonal("tell", "a.db", "--csv", "a.csv", "--changed").stderr
+    assert "Row 1 was left out: trial 0 was failed (too hot) after the sheet was written.\n" in said
+    assert "Row 2 was left out: trial 1 was cancelled after the sheet was written.\n" in said
+    assert "1 measured, 2 left out (--changed takes them too)." in said
+    assert "2 measured, 1 known already." in zonal("tell", "a.db", "--csv", "a.csv", "--changed").stderr
     study.refresh()
     assert [one.value for one in study.trials] == [0.1, 0.2, 0.3]
 
@@ -318,7 +319,7 @@ def test_a_sheet_in_the_place_of_a_number_is_recognised() -> None:
         assert f"{name!r} is not a trial. Did you mean --csv {name}?" in zonal("tell", "a.db", name, code=2).stderr
         said = zonal("correct", "a.db", name, "1", code=2).stderr
         assert f"Did you mean `zonal tell STUDY --csv {name} --correct`?" in said
-        assert f"Did you mean `zonal tell STUDY --csv {name}`?" in zonal("give-up", "a.db", name, code=2).stderr
+        assert f"Did you mean `zonal tell STUDY --csv {name}`?" in zonal("fail", "a.db", name, code=2).stderr
 
 
 def test_a_region_with_one_trial_names_it() -> None:
@@ -328,20 +329,20 @@ def test_a_region_with_one_trial_names_it() -> None:
     zonal("tell", "a.db", regions[1], "0.6")
     zonal("correct", "a.db", regions[0], "0.75")
     zonal("retract", "a.db", regions[1])
-    zonal("give-up", "a.db", regions[2])
+    zonal("fail", "a.db", regions[2])
     study = zn.Study.open("a.db")
     assert [(one.state, one.value) for one in study.trials] == [
-        ("told", 0.75), ("retracted", None), ("given up", None), ("asked", None)
+        ("measured", 0.75), ("retracted", None), ("failed", None), ("asked", None)
     ]  # fmt: skip
-    said = zonal("give-up", "a.db", regions[0], code=1).stderr
-    assert f"this region has no trial under way; got '{regions[0]}'. Pass its number" in said
+    said = zonal("fail", "a.db", regions[0], code=1).stderr
+    assert f"this region has no trial pending; got '{regions[0]}'. Pass its number" in said
     study.observe(regions[3], 0.5)
     zonal("correct", "a.db", regions[3], "0.625", "--observation")
     study.refresh()
     assert study.observations[0].value == 0.625
     zn.Study.create("b.db", zn.Box([(0, 1)], smallest=1), budget=5).ask(2)
     said = zonal("tell", "b.db", "x 0..1", "0.5", code=1).stderr
-    assert "this region has 2 trials under way (0, 1); got 'x 0..1'. Pass its number" in said
+    assert "this region has 2 trials pending (0, 1); got 'x 0..1'. Pass its number" in said
     said = zonal("correct", "a.db", "nonsense", "0.5", code=1).stderr
     assert "this is neither a number nor a region (" in said
     assert len(study.events) == len(zn.Study.open("a.db").events)
@@ -367,7 +368,7 @@ def test_a_sheet_asks_once_what_its_commas_mean() -> None:
         "Error: the comma in column 'value' of a.csv may be a decimal mark, or separate thousands; got '1,100'. "
         "Pass --decimal , if 1,100 means 1.100. If it means 1100, take the commas out.\n"
     )
-    assert "12 told" in zonal("tell", "a.db", "--csv", "a.csv", "--decimal", ",").stderr
+    assert "12 measured" in zonal("tell", "a.db", "--csv", "a.csv", "--decimal", ",").stderr
     study.refresh()
     assert study.trials[11].value == 1.111
 

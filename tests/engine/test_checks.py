@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
     "no event": (lambda: [*STUDY.events, "Measured"], zn.InvalidInput, "must be a list"),
     "a correction": (lambda: changed(STUDY, Corrected, value=np.nan), zn.InvalidInput, "value must be finite"),
     "a correction of nothing": (lambda: changed(STUDY, Corrected, number=99), zn.TrialError, "never asked for"),
-    "of what failed": (lambda: changed(STUDY, Corrected, number=9), zn.TrialError, "trial 9 was given up, so"),
+    "of what failed": (lambda: changed(STUDY, Corrected, number=9), zn.TrialError, "trial 9 was failed, so"),
     "a corrector": (lambda: changed(STUDY, Corrected, by=None), zn.InvalidInput, "this entry must be text"),
     "a kind": (lambda: changed(STUDY, Retracted, observed=0), zn.InvalidInput, "must be true or false"),
     "no observation": (
@@ -122,7 +122,7 @@ def test_what_cannot_have_happened_is_not_replayed(name: str, at_once: bool) -> 
         ({"direction": "up"}, "direction must be"),
         ({"noise": -1.0}, "noise must not be negative"),
         ({"noise": zn.simulation.PerWeight}, "noise must be a single number"),
-        ({"max_looks": 0}, "max_looks must be at least 1"),
+        ({"max_replicates": 0}, "max_replicates must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"space": zn.Box}, "a box needs at least one axis"),
         ({"value_unit": None}, "value_unit must be text"),

@@ -98,7 +98,7 @@ def drawn_from(told: int, given: bool) -> tuple[zn.Study, Floats]:
 
 
 @given_or_learned
-@pytest.mark.parametrize("told", [1, 4, 9, 30])
+@pytest.mark.parametrize("measured", [1, 4, 9, 30])
 @pytest.mark.parametrize("theta", [0.05, 0.1, 0.5])
 def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
     told: int, theta: float, model: dict[str, Any]
@@ -346,11 +346,11 @@ def test_more_measurements_are_expected_to_help_and_many_no_less_than_few(
     spread = many.high - many.low
     assert spread > 0
     error = 4 * spread / math.sqrt(2000)
-    assert few.rise >= -error
-    assert more.rise >= few.rise - error
-    assert many.rise >= more.rise - error
-    assert many.rise > error
-    assert many.low <= many.rise <= many.high
+    assert few.gain >= -error
+    assert more.gain >= few.gain - error
+    assert many.gain >= more.gain - error
+    assert many.gain > error
+    assert many.low <= many.gain <= many.high
 
 
 def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() -> None:
@@ -372,14 +372,14 @@ def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() ->
             return float(truth[study.recommend().node[1]])
 
         before = tell(study, 4)
-        expected.append(study.outlook(8).rise)
+        expected.append(study.outlook(8).gain)
         came.append(tell(study, 8) - before)
     error = float(np.std(came)) / math.sqrt(runs)
     assert np.mean(came) == pytest.approx(np.mean(expected), abs=3 * error)
     assert np.mean(expected) > 3 * error > 0
 
 
-def rises(study: zn.Study, n: int, number: int = 40_000) -> Floats:
+def gains(study: zn.Study, n: int, number: int = 40_000) -> Floats:
     """Return draws of what `n` more measurements bring to whoever goes by the mean of all models, densely."""
     plan = [trial.region for trial in zn.Study.replay(study.settings, study.events).ask(n)]
     noises = [GIVEN["noise"] if own.model.noise is None else own.model.noise for own in study.models]
@@ -400,14 +400,14 @@ def rises(study: zn.Study, n: int, number: int = 40_000) -> Floats:
 
 
 @given_or_learned
-@pytest.mark.parametrize("told", [3, 6, 12])
+@pytest.mark.parametrize("measured", [3, 6, 12])
 @pytest.mark.parametrize("n", [2, 8])
 def test_the_rise_to_expect_is_that_of_the_mean_of_all_models_weighed_anew(
     n: int, told: int, model: dict[str, Any]
 ) -> None:
     study = studied(told, **model)
-    look, drawn = study.outlook(n), rises(study, n)
-    assert look.rise == pytest.approx(drawn.mean(), abs=4 * float(drawn.std()) / math.sqrt(2000) + 1e-4)
+    look, drawn = study.outlook(n), gains(study, n)
+    assert look.gain == pytest.approx(drawn.mean(), abs=4 * float(drawn.std()) / math.sqrt(2000) + 1e-4)
     for end, quantile in ((look.low, 0.05), (look.high, 0.95)):
         low, high = np.quantile(drawn, [max(quantile - 0.02, 0), min(quantile + 0.02, 1)])
         assert low - 1e-3 <= end <= high + 1e-3
@@ -422,7 +422,7 @@ def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
         study.tell(trial, wave(trial.region), sem=0.3)
     assert len(study.models) > 1
     look = study.outlook(n)
-    assert look.rise == pytest.approx(0, abs=1e-6)
+    assert look.gain == pytest.approx(0, abs=1e-6)
     assert (look.low, look.high) == pytest.approx((0, 0), abs=1e-6)
 
 
@@ -441,15 +441,15 @@ def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() ->
         covariance=lambda one, other: np.eye(3)[np.ix_(one, other)],
     )
     look = outlook(tree, [view], 1, [2])
-    assert look.rise == pytest.approx(1 / math.sqrt(2 * math.pi), rel=0.05)  # of the larger of a variable and 0
+    assert look.gain == pytest.approx(1 / math.sqrt(2 * math.pi), rel=0.05)  # of the larger of a variable and 0
     assert standings(tree, [view], rows[1:], 0.1)[0].gap > 10
 
 
 def test_the_benchmark_plays_campaigns_and_holds_promises_against_what_came() -> None:
     model = model_of(zn.Box([(0, 1)], smallest=1 / 16), zn.RBF(1.0, 0.1), None, "maximize")
-    rises = benchmark.campaign(model, 0.3, 5, [0])
-    assert rises.shape == (len(benchmark.AHEAD), 2)
-    assert (rises[:, 0] >= 0).all()
+    gains = benchmark.campaign(model, 0.3, 5, [0])
+    assert gains.shape == (len(benchmark.AHEAD), 2)
+    assert (gains[:, 0] >= 0).all()
     came = np.random.default_rng(0).exponential(size=400)
     assert [benchmark.kept(np.stack([share * came, came], 1)) for share in (0.3, 0.6, 1.2, 1.6)] == [0, 1, 1, 0]
 
@@ -459,7 +459,7 @@ def test_where_all_is_known_there_is_nothing_to_expect() -> None:
     for cell in CELLS:
         study.observe(cell, wave(cell))
     look = study.outlook(5)
-    assert look.rise == pytest.approx(0, abs=1e-3)
+    assert look.gain == pytest.approx(0, abs=1e-3)
     assert look.high - look.low < 1e-3
     assert study.recommend().gap < 1e-3
 
@@ -517,11 +517,11 @@ def test_trials_under_way_are_no_knowledge() -> None:
 def test_a_refit_learns_from_what_came_in_since() -> None:
     assert not studied(2).refit()  # a first guess has seen all there is
     study = studied(3)
-    while study.model.measurements == study.told:
+    while study.model.measurements == study.measured:
         trial = study.ask()
         study.tell(trial, wave(trial.region))
     assert study.refit()
-    assert study.model.measurements == study.told
+    assert study.model.measurements == study.measured
     before = fingerprint(study)
     assert not study.refit()
     assert fingerprint(study) == before

@@ -82,11 +82,11 @@ def test_nothing_is_asked_for_that_cannot_be_paid(name: str) -> None:
         if len(study.pending) > 2 or (study.pending and rng.random() < 0.5):
             trial = study.pending[0]
             if rng.random() < 0.1:
-                study.give_up(trial)
+                study.fail(trial)
             else:
                 study.tell(trial, measure(trial.region, trial.time))
     assert len(asked) > 8
-    assert study.spent == pytest.approx(sum(trial.cost for trial in study.trials if trial.state == "told"))
+    assert study.spent == pytest.approx(sum(trial.cost for trial in study.trials if trial.state == "measured"))
     before: Any = None
     for trial in asked:
         way = 0.0 if before is None else taxicab(before.region, trial.region)
@@ -98,7 +98,7 @@ def test_nothing_is_asked_for_that_cannot_be_paid(name: str) -> None:
 
 
 def test_a_longer_look_is_as_good_as_several_and_one_look_all_the_same() -> None:
-    long, short = (zn.Study(LINE, budget=100.0, times=[4, 1], max_looks=2, **GIVEN) for _ in range(2))
+    long, short = (zn.Study(LINE, budget=100.0, times=[4, 1], max_replicates=2, **GIVEN) for _ in range(2))
     cell = LINE.cell((6, 20))
     trial = long.ask()
     long.tell(trial, 0.7, time=4)
@@ -106,7 +106,7 @@ def test_a_longer_look_is_as_good_as_several_and_one_look_all_the_same() -> None
         short.observe(trial.region, 0.7, time=1)
     assert long.predict(cell).mean == pytest.approx(short.predict(cell).mean, rel=1e-9)
     assert long.predict(cell).std == pytest.approx(short.predict(cell).std, rel=1e-9)
-    assert int(long.tree.count.sum()) == long.told == 1
+    assert int(long.tree.count.sum()) == long.measured == 1
     assert long.tree.noise[0] == pytest.approx(0.2)
 
 

@@ -58,7 +58,7 @@ def test_of_exact_values_that_contradict_each_other_the_earlier_hold(tmp_path: P
     alike(study, 1e-12)
     study.tell(study.ask(), 0.5)
     alike(study, 1e-12)
-    assert study.past(1)[0].predict(PARTS).mean == pytest.approx(study.predict(PARTS).mean, abs=1e-12)
+    assert study.snapshot(1)[0].predict(PARTS).mean == pytest.approx(study.predict(PARTS).mean, abs=1e-12)
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.2])
@@ -98,7 +98,7 @@ def test_without_noise_an_opened_study_believes_and_asks_the_same_to_the_last_bi
         zn.Box({"layers": (1, 12)}, scale="integer"), budget=24, kernel=zn.RBF(1.0, 4.0), noise=0.0, rng=29
     )
     for number, value in enumerate((0.031, 2.089, -0.025, -1.071)):
-        trial, *_ = study.ask(3)  # the others stay under way, until little is left to learn
+        trial, *_ = study.ask(3)  # the others stay pending, until little is left to learn
         study.tell(trial, value)
         again = zn.Study.replay(study.settings, study.events, at_once=True)
         assert np.array_equal(again.tree.mean, study.tree.mean), number

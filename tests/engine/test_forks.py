@@ -56,7 +56,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "kernel": zn.RBF(1.0, (0.2, 90.0)),
         "noise": lambda region: 0.1 + 0.1 * float(region.widths[0]),
         "forbidden": lambda region: bool(region.center[1] > 150),
-        "max_looks": 2,
+        "max_replicates": 2,
         "policy": zn.GPOO(zn.GeometricDelta(2.0, 0.6), h_max=4),
     },
     "little noise": {"space": SIDES, "kernel": zn.RBF(1.0, (0.2, 90.0)), "noise": 1e-5, "policy": zn.UCB(level=2)},
@@ -72,7 +72,7 @@ def many_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(kind: str, policy: str) -> State:
-    """Return a study's state after all kinds of things have happened, some trials under way."""
+    """Return a study's state after all kinds of things have happened, some trials pending."""
     if policy == "own":
         given = OTHERS[kind]
     else:
@@ -86,7 +86,7 @@ def made(kind: str, policy: str) -> State:
     return study._state
 
 
-# What may be done next; all of it changes what is believed, or what is known to be under way.
+# What may be done next; all of it changes what is believed, or what is known to be pending.
 
 
 def ask(state: State) -> State:
@@ -94,7 +94,7 @@ def ask(state: State) -> State:
 
 
 def tell(reward: float, sem: float | None = None, last: bool = False) -> Callable[[State], State]:
-    """Return what tells the oldest trial under way, or the one asked for last, after asking if there is none."""
+    """Return what tells the oldest trial pending, or the one asked for last, after asking if there is none."""
 
     def told(state: State) -> State:
         state = state if state.pending else ask(state)
@@ -103,10 +103,10 @@ def tell(reward: float, sem: float | None = None, last: bool = False) -> Callabl
     return told
 
 
-def end(given_up: bool, retry: bool) -> Callable[[State], State]:
+def end(failed: bool, retry: bool) -> Callable[[State], State]:
     def ended(state: State) -> State:
         state = state if state.pending else ask(state)
-        return commands.end(state, next(iter(state.pending)), given_up, retry)
+        return commands.end(state, next(iter(state.pending)), failed, retry)
 
     return ended
 
@@ -196,9 +196,9 @@ STEPS: dict[str, Callable[[State], State]] = {
     "tell a difference and slopes": difference(-0.2, told=True),
     "observe otherwise": observe_otherwise(zn.Center(), zn.Average(5)),
     "observe otherwise, in another order": observe_otherwise(zn.Average(5), zn.Center(), zn.Mean()),
-    "give up": end(given_up=True, retry=True),
-    "bar": end(given_up=True, retry=False),
-    "withdraw": end(given_up=False, retry=True),
+    "give up": end(failed=True, retry=True),
+    "bar": end(failed=True, retry=False),
+    "cancel": end(failed=False, retry=True),
     "extend": lambda state: state.apply((Extended(3),)),
     "refit": refit,
     "correct": mend(Corrected),

@@ -1,4 +1,4 @@
-"""The opening sweep where not all of its cells may be measured."""
+"""The initial design where not all of its cells may be measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.one_in(2)
 
 
 def opening(study: zn.Study) -> list[zn.Trial]:
-    """Ask for the whole opening sweep, and nothing else."""
+    """Ask for the whole initial design, and nothing else."""
     trials = []
     while select.next_of_opening(study._state) is not None:
         trials.append(study.ask())
@@ -130,17 +130,17 @@ def test_a_study_from_before_parts_took_the_place_of_cells_is_read_and_goes_on(
     again.ask()
 
 
-# Cells that were given up.
+# Cells that were failed.
 
 
 def test_a_cell_given_up_for_good_gets_one_replacement() -> None:
     study = zn.Study([(0, 1)], budget=20, rng=0)
     first = study.ask()
-    study.give_up(first, retry=False)
+    study.fail(first, retry=False)
     part = study.ask()
     assert part.node[0] == first.node[0] + 1
     assert cell_of(part.node, first.node[0]) == first.node[1]
-    study.give_up(part)  # within a region that was given up once is enough
+    study.fail(part)  # within a region that was failed once is enough
     rest = opening(study)
     assert len(rest) == 7
     assert first.node[1] not in {cell_of(trial.node, first.node[0]) for trial in rest}

@@ -48,7 +48,7 @@ while not os.path.exists("start"):
 study = zn.Study.create("race.db", [(0, 1)], budget=40, noise=lambda region: 0.1, exist_ok=True)
 for _ in range(5):
     study.tell(study.ask(), 0.5)
-print(study.id, study.told)
+print(study.id, study.measured)
 """
 
 
@@ -62,7 +62,7 @@ def test_workers_that_begin_at_once_share_one_study(tmp_path: Path) -> None:
     assert (one.returncode, other.returncode) == (0, 0)
     assert len({name for name, _ in said}) == 1
     study = zn.Study.open(tmp_path / "race.db", noise=lambda region: 0.1)
-    assert study.told == 10
+    assert study.measured == 10
     assert {trial.number for trial in study.trials} == set(range(10))
     names = {file.name.partition("-")[0] for file in tmp_path.iterdir()}
     assert names == {"ready", "start", "race.db"}  # no draft is left
@@ -73,7 +73,7 @@ def test_who_joins_a_study_goes_on_with_it(tmp_path: Path) -> None:
     first.tell(first.ask(), 1.0)
     first.extend(2)
     second = zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
-    assert (second.id, second.told, second.budget) == (first.id, 1, 8)
+    assert (second.id, second.measured, second.budget) == (first.id, 1, 8)
     assert second.settings.seed == first.settings.seed
     with pytest.raises(zn.StudyFileError, match="already"):
         zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS)
@@ -95,7 +95,7 @@ def test_functions_of_the_users_own_are_passed_on_to_the_study_that_is_there(tmp
     own: Any = {"budget": 6, "noise": lambda region: 0.1, "forbidden": lambda region: False, "policy": policy}
     for told in range(2):
         study = zn.Study.create(tmp_path / "a.db", [(0, 1)], kernel=zn.RBF(1.0, 0.2), exist_ok=True, **own)
-        assert (study.told, study.read_only) == (told, "")
+        assert (study.measured, study.read_only) == (told, "")
         study.tell(study.ask(), 1.0)
 
 

@@ -61,7 +61,7 @@ def test_a_wrong_answer_of_a_policy_is_named(question: str, answer: Any) -> None
         for at in range(8):
             study.tell(study.ask(), float(at))
             study.recommend()
-            study.bands()
+            study.confidence_bands()
 
     with pytest.raises(zn.InvalidInput, match=f"the policy's {question} .*; got "):
         live()

@@ -107,7 +107,7 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         for name in ("mean", "std", "noise", "count", "looks", "askable", "expanded", "parent", "reward"):
             assert np.array_equal(getattr(made.tree, name), getattr(after.tree, name)), (event, name)
         assert list(made.pending) == list(after.pending)
-        assert (made.barred, made.failures) == (after.barred, after.failures)
+        assert (made.blocked, made.failures) == (after.blocked, after.failures)
         assert list(made.events) == list(after.events)
     everything = {Unblocked, Asked, Corrected, Closed, Extended, Fitted, Told, Observed, Retracted, Split}
     assert kinds >= everything
@@ -158,8 +158,8 @@ STEPS: dict[str, Callable[[zn.Study], object]] = {
     "ask three": lambda study: study.ask(3),
     "tell": lambda study: study.tell(study.pending[0], 0.7),
     "observe": lambda study: study.observe(study.space.cell((1, 0)), 0.4),
-    "give up": lambda study: study.give_up(study.pending[0], retry=False),
-    "withdraw": lambda study: study.withdraw(study.pending[0]),
+    "give up": lambda study: study.fail(study.pending[0], retry=False),
+    "cancel": lambda study: study.cancel(study.pending[0]),
     "allow": lambda study: study.allow(study.space.cell((0, 0))),
     "extend": lambda study: study.extend(3),
     "correct": lambda study: study.correct(1, 7.3),
@@ -195,7 +195,7 @@ def begun(made: str) -> zn.Study:
         trial = study.ask()
         if number < 4:
             study.tell(trial, value(trial.node))
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     return study
 
 
@@ -261,12 +261,12 @@ def test_users_functions_that_fail_hold_nothing_told_up_unless_memory_ran_out(fu
     failing.append(MemoryError())
     with pytest.raises(MemoryError):
         study.tell(trial, 0.5)
-    assert study.told == 0
+    assert study.measured == 0
     for answer in (LookupError("no such calibration"), "much"):
         failing[:] = [answer]
         twin = copy.deepcopy(study)
         twin.tell(trial, 0.5)
-        assert twin.told == 1
+        assert twin.measured == 1
         for _ in range(15):  # the rest of the opening: nothing is split for it
             twin.tell(twin.ask(), 0.5)
         with pytest.raises((LookupError, zn.InvalidInput), match=r"no such calibration|much"):
@@ -330,7 +330,7 @@ def test_eight_threads_lose_double_and_tear_nothing() -> None:
     for thread in threads:
         thread.join()
     assert sorted(told) == list(range(2000))
-    assert study.told == 2000
+    assert study.measured == 2000
     assert int(study.tree.count.sum()) == 2000
     assert digest(zn.Study.replay(study.settings, study.events)) == digest(study)
 
@@ -358,7 +358,7 @@ def test_copies_and_pickles_keep_the_id_and_go_their_own_way() -> None:
         assert twin.id == study.id
         twin.tell(trial, 0.5)
         twin.ask()
-    assert study.told == 0
+    assert study.measured == 0
     study.tell(trial, 0.5)
 
 
@@ -376,14 +376,14 @@ def test_the_same_value_told_again_does_nothing_and_another_is_an_error() -> Non
 def test_a_late_tell_counts_as_a_measurement_and_with_the_budget_spent_as_an_observation() -> None:
     study = small(budget=2)
     first, second = study.ask(2)
-    study.give_up(first)
+    study.fail(first)
     study.tell(first, 0.5)
-    assert study.told == 1
-    study.give_up(second)
+    assert study.measured == 1
+    study.fail(second)
     study.tell(study.ask(), 0.1)
     assert study.remaining == 0
     study.tell(second, 0.7)
-    assert study.told == 2
+    assert study.measured == 2
     assert [one.value for one in study.observations] == [0.7]
 
 
@@ -392,7 +392,7 @@ def test_ask_withdraw_ask_gives_the_same_trial(policy: Policy | None) -> None:
     study = small(policy=policy, rng=5)
     study.tell(study.ask(), 0.3)
     first = study.ask()
-    study.withdraw(first)
+    study.cancel(first)
     again = study.ask()
     assert again.node == first.node
     assert study.ask(2) != [first, again]
@@ -420,7 +420,7 @@ def test_a_refused_batch_leaves_everything_as_it_was() -> None:
         budget=20,
         kernel=zn.RBF(1.0, 0.2),
         noise=0.1,
-        max_looks=1,
+        max_replicates=1,
         policy=zn.UCB(),
     )
     study.ask(2)
@@ -489,10 +489,10 @@ def test_many_trials_under_way_at_tiny_noise_leave_finite_numbers(noise: float, 
 
 
 def test_settings_can_be_read_back_and_used_again() -> None:
-    study = small(policy=zn.UCB(level=3), direction="minimize", max_looks=2, mean=0.5, rng=7)
+    study = small(policy=zn.UCB(level=3), direction="minimize", max_replicates=2, mean=0.5, rng=7)
     given = study.settings
     assert (given.budget, given.noise, given.mean, given.seed) == (8, 0.1, 0.5, 7)
-    assert (given.direction, given.max_looks, given.policy) == ("minimize", 2, zn.UCB(level=3))
+    assert (given.direction, given.max_replicates, given.policy) == ("minimize", 2, zn.UCB(level=3))
     assert given.kernel == zn.RBF(1.0, 0.2)
     assert zn.Study.replay(given, study.events).ask() == study.ask()
 
@@ -517,7 +517,7 @@ def test_halves_observed_before_their_region_is_split_are_columns_of_the_tree(po
 )
 def test_pickles_leave_at_home_what_can_be_computed(space: zn.Box) -> None:
     found = zn.maximize(lambda region: float(region.center[0]), space, budget=6, rng=0)
-    (before,) = found.study.past(3)
+    (before,) = found.study.snapshot(3)
     for own in (found, found.study, before):
         assert len(pickle.dumps(own)) < 40_000
     again, then = pickle.loads(pickle.dumps((found, before)))

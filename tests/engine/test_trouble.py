@@ -23,18 +23,18 @@ def stored(path: Path, **settings: Any) -> zn.Study:
 def test_a_deleted_file_is_called_deleted(tmp_path: Path) -> None:
     study = stored(tmp_path / "a.db")
     (tmp_path / "a.db").unlink()
-    for attempt in (study.ask, study.refresh, lambda: study.times):
+    for attempt in (study.ask, study.refresh, lambda: study.timestamps):
         with pytest.raises(zn.StudyFileError, match=r"no file a\.db any more: it was deleted or moved"):
             attempt()
 
 
 def test_the_times_of_a_replaced_file_are_not_those_of_the_study(tmp_path: Path) -> None:
     study = stored(tmp_path / "a.db")
-    assert len(study.times) == len(study.events)
+    assert len(study.timestamps) == len(study.events)
     stored(tmp_path / "b.db")
     (tmp_path / "b.db").replace(tmp_path / "a.db")
     with pytest.raises(zn.StudyFileError, match="no longer the same file"):
-        study.times  # noqa: B018
+        study.timestamps  # noqa: B018
 
 
 def test_a_file_system_without_locks_is_not_called_another_process(

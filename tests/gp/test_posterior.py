@@ -465,7 +465,7 @@ def test_a_study_refuses_contradicting_exact_measurements_and_stays_as_it_was() 
     study.tell(first, 0.5)
     study.observe([(0.2, 0.3)], 0.7)
     again = study.ask()
-    told = [study.tree.mean.tolist(), study.tree.std.tolist(), study.told, study.pending]
+    told = [study.tree.mean.tolist(), study.tree.std.tolist(), study.measured, study.pending]
     with pytest.raises(zn.InvalidInput, match="contradicts"):
         study.observe(first.region, 0.6)
     with pytest.raises(zn.InvalidInput, match="contradicts"):
@@ -473,10 +473,10 @@ def test_a_study_refuses_contradicting_exact_measurements_and_stays_as_it_was() 
     if again.node == first.node:
         with pytest.raises(zn.InvalidInput, match="contradicts"):
             study.tell(again, 0.6)
-    assert [study.tree.mean.tolist(), study.tree.std.tolist(), study.told, study.pending] == told
+    assert [study.tree.mean.tolist(), study.tree.std.tolist(), study.measured, study.pending] == told
     study.observe(first.region, 0.5)
     study.observe([(0.2, 0.3)], 0.7)
-    assert [study.tree.mean.tolist(), study.tree.std.tolist(), study.told, study.pending] == told
+    assert [study.tree.mean.tolist(), study.tree.std.tolist(), study.measured, study.pending] == told
 
 
 def test_noisy_measurements_of_an_exactly_known_region_change_nothing() -> None:

@@ -91,7 +91,7 @@ def test_a_call_that_answers_is_still_the_call_that_it_was() -> None:
     assert zn.maximize.__name__ == "maximize"
     assert zn.Study.optimize.__doc__ is not None
     assert zn.Study.optimize.__doc__.startswith("Ask, measure and tell")
-    assert STUDY.told == 0
+    assert STUDY.measured == 0
     assert [*inspect.signature(zn.Box).parameters][:2] == ["bounds", "arity"]
     assert [*inspect.signature(zn.Study.tell).parameters][:3] == ["study", "trial", "value"]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'value'"):

@@ -88,7 +88,7 @@ def test_a_profile_that_is_no_correlation_is_refused_with_what_is_wrong(name: st
 def test_a_kernel_that_is_one_is_taken() -> None:
     study = zn.Study([(0, 1)], budget=4, kernel=Own(1.0, 0.2, "tent"), noise=0.1)
     study.optimize(lambda region: float(region.center[0]))
-    assert study.told == 4
+    assert study.measured == 4
 
 
 def test_a_warning_never_has_eighty_digits() -> None:

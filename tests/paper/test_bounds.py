@@ -156,7 +156,7 @@ def test_smallest_regions_cap_the_promise_too(budget: int) -> None:
     space, noise, h_max = zn.Box([(0, 1)], smallest=0.5), 0.01, 8
     policy = zn.GPOO(zn.LipschitzDelta(certified=True), h_max=h_max, test="before")
     study = zn.Study(space, budget=budget, kernel=zn.RBF(1.0, 1.0), noise=noise, mean=1.0, policy=policy)
-    root = float(study.bands().variation[0])
+    root = float(study.confidence_bands().variation[0])
     study.optimize(lambda region: 2 * float(region.center[0]))
     regret = 2 - 2 * float(study.found.center[0])  # the steepest that L allows, nearly
 

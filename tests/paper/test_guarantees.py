@@ -32,8 +32,10 @@ def test_the_delta_of_the_bounds_is_the_delta_of_the_search(case: Case) -> None:
     study = case.study(20)
     study.optimize(lambda region: 0.0)
     assert study.tree.depth.max() >= 2
-    assert study.bands().variation == pytest.approx([case.delta(int(h)) for h in study.tree.depth], rel=1e-9)
-    assert study.bands().confidence == pytest.approx(np.sqrt(case.beta(21)) * study.tree.std)
+    assert study.confidence_bands().variation == pytest.approx(
+        [case.delta(int(h)) for h in study.tree.depth], rel=1e-9
+    )
+    assert study.confidence_bands().confidence == pytest.approx(np.sqrt(case.beta(21)) * study.tree.std)
 
 
 @pytest.mark.tries

@@ -108,7 +108,7 @@ def test_the_picture_suits_the_space_and_its_legend_names_the_region_found(name:
 @pytest.mark.one_in(2)
 @EVERY
 def test_every_kind_can_be_drawn_with_a_legend_and_nothing_overflows_the_figure(name: str) -> None:
-    every = (None, "tree", "history", "regions", "model")
+    every = (None, "tree", "history", "model")
     place = list(SPACES).index(name)
     for kind in every if EVERYTHING else (None, every[1 + place % 4], every[1 + (place + 1) % 4]):
         ax = picture_of(name, kind)
@@ -126,7 +126,7 @@ def test_every_kind_can_be_drawn_with_a_legend_and_nothing_overflows_the_figure(
 
 @pytest.mark.parametrize("name", ["dna", "areas"])
 def test_names_stay_within_their_rectangles(name: str) -> None:
-    ax = study_of(name).plot("regions", new_axes())
+    ax = study_of(name).plot("tree", new_axes())
     ax.figure.canvas.draw()
     shelves = [path.get_extents() for path in ax.collections[0].get_paths()]
     texts = [text for text in ax.texts if text.get_text()]
@@ -145,7 +145,7 @@ def test_the_function_is_that_of_the_study_and_every_measurement_is_a_bar() -> N
     x, mean = (np.asarray(part) for part in ax.lines[0].get_data())
     np.testing.assert_allclose(mean, study.predict([[(place, place)] for place in x]).mean)
     bars = ax.collections[1].get_segments()  # type: ignore[attr-defined]
-    assert len(bars) == study.told
+    assert len(bars) == study.measured
     np.testing.assert_allclose(bars[3][:, 0], study.trials[3].region.bounds[0])
     assert bars[3][0, 1] == study.trials[3].value
     assert "reward function f" in said(ax)
@@ -165,7 +165,7 @@ def test_panels_are_titled_by_their_symbols_and_show_the_cells_means() -> None:
     mesh = panels(ax)[1].collections[0]
     cell = study.space.region({"t": (0, 1 / 24), "u": (0, 1 / 24), "dye": "green"})
     assert np.asarray(mesh.get_array()).ravel()[0] == pytest.approx(study.predict(cell).mean)
-    assert np.asarray(mesh.get_alpha()).ravel()[0] == pytest.approx(strength(study.doubt([cell]))[0])
+    assert np.asarray(mesh.get_alpha()).ravel()[0] == pytest.approx(strength(study.relative_std([cell]))[0])
     frames = sum(found_label(study) in inner.get_legend_handles_labels()[1] for inner in panels(ax))
     assert frames == len(study.recommend().region.symbols[1])  # type: ignore[attr-defined]
 
@@ -184,7 +184,7 @@ def test_what_is_forbidden_is_hatched_and_said_so() -> None:
 
 @pytest.mark.one_in(3)
 @EVERY
-@pytest.mark.parametrize("kind", [None, "history", "tree", "regions"])
+@pytest.mark.parametrize("kind", [None, "history", "tree"])
 def test_a_picture_of_a_study_without_measurements_says_so_and_claims_nothing(name: str, kind: Any) -> None:
     ax = zn.Study(SPACES[name], budget=3, noise=0.1, value_name="age").plot(kind, new_axes())
     assert "nothing measured yet" in [text.get_text() for text in ax.texts]
@@ -194,66 +194,66 @@ def test_a_picture_of_a_study_without_measurements_says_so_and_claims_nothing(na
 
 
 def marked_study(name: str) -> zn.Study:
-    """Return a study with a region that cannot be measured and one under way."""
+    """Return a study with a region that cannot be measured and one pending."""
     study = zn.Study(SPACES[name], budget=12, noise=0.1, kernel=None, rng=0)
     values = np.random.default_rng(2)
     study.optimize(lambda region: float(values.normal()), n=7)
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     study.ask()
     return study
 
 
 @pytest.mark.one_in(5)
 @EVERY
-@pytest.mark.parametrize("kind", [None, "tree", "regions"])
+@pytest.mark.parametrize("kind", [None, "tree"])
 def test_what_is_under_way_or_cannot_be_measured_is_marked_wherever_regions_are(name: str, kind: Any) -> None:
     ax = marked_study(name).plot(kind, new_axes())
-    assert {"under way", "cannot be measured"} <= set(said(ax))
+    assert {"pending", "cannot be measured"} <= set(said(ax))
     tags = [text.get_text() for inner in (ax, *panels(ax)) for text in inner.texts]
     assert any(tag.startswith("#8") for tag in tags)
-    assert ax.get_title() == "value: 7 of 12 measured, 1 under way"
+    assert ax.get_title() == "value: 7 of 12 measured, 1 pending"
 
 
 def test_marks_are_where_their_regions_are() -> None:
     study = marked_study("plane")
     ax = study.plot(ax=new_axes())
     drawn = {str(patch.get_label()): patch for patch in ax.patches}
-    (barred,), (trial,) = study.barred, study.pending
+    (blocked,), (trial,) = study.blocked, study.pending
     for label, region in (
-        ("cannot be measured", barred), ("under way", trial.region), (found_label(study), study.found),
+        ("cannot be measured", blocked), ("pending", trial.region), (found_label(study), study.found),
     ):  # fmt: skip
         extent = drawn[label].get_path().get_extents().extents
         np.testing.assert_allclose(extent, region.bounds.T.ravel())
     assert drawn["cannot be measured"].get_hatch()
-    assert drawn["under way"].get_linestyle() != "solid"
+    assert drawn["pending"].get_linestyle() != "solid"
 
 
 def test_regions_that_do_not_touch_a_panel_are_not_marked_in_it() -> None:
     study = marked_study("two axes and symbols")
     for inner, dye in zip(panels(study.plot(ax=new_axes())), ("red", "green"), strict=True):
         shown = [trial for trial in study.pending if dye in trial.region.symbols[1]]  # type: ignore[attr-defined]
-        assert ("under way" in inner.get_legend_handles_labels()[1]) == bool(shown)
+        assert ("pending" in inner.get_legend_handles_labels()[1]) == bool(shown)
 
 
 def test_colours_fade_where_little_is_known() -> None:
     study = study_of("plane")
     ax = study.plot(ax=new_axes())
     leaves = np.flatnonzero(study.tree.first_child < 0)
-    alpha, doubt = np.asarray(ax.collections[0].get_alpha()), study.doubt()[leaves]
+    alpha, doubt = np.asarray(ax.collections[0].get_alpha()), study.relative_std()[leaves]
     np.testing.assert_allclose(alpha, 1 - 0.88 * doubt**2)
     assert 0.12 <= alpha.min() < alpha.max() < 1
     (bar,) = [other for other in ax.figure.axes if other is not ax]
     assert bar.get_ylabel() == "posterior mean of density [kg/m3]"
     assert "paler: less\nis known" in [text.get_text() for text in bar.texts]
-    shelves = study.plot("regions", new_axes()).collections[0]
-    np.testing.assert_allclose(np.asarray(shelves.get_alpha()), 1 - 0.88 * study.doubt() ** 2)
+    shelves = study.plot("tree", new_axes()).collections[0]
+    np.testing.assert_allclose(np.asarray(shelves.get_alpha()), 1 - 0.88 * study.relative_std() ** 2)
 
 
 def test_what_does_not_stand_out_is_dotted_and_said_so() -> None:
     study = zn.Study(SPACES["plane"], budget=12, kernel=zn.RBF(1e-4, 1.0), noise=1.0)
     for value in (1.0, -1.0, 0.5):
         study.tell(study.ask(), value)
-    for ax in (study.plot(ax=new_axes()), study.plot("regions", new_axes())):
+    for ax in (study.plot(ax=new_axes()), study.plot("tree", new_axes())):
         assert "best so far, but it does not stand out" in said(ax)
         (frame,) = [patch for patch in ax.patches if str(patch.get_label()).startswith("best so far")]
         assert frame.get_linestyle() in (":", "dotted")
@@ -294,7 +294,7 @@ def test_the_history_shows_what_was_the_best_after_each_measurement(name: str) -
     (line,) = [own for own in ax.lines if str(own.get_label()).startswith("average of the region")]
     x, mean = (np.asarray(part) for part in line.get_data())
     np.testing.assert_array_equal(x, range(10))
-    np.testing.assert_allclose(mean, [then.recommend().mean for then in study.past(*range(1, 11))])
+    np.testing.assert_allclose(mean, [then.recommend().mean for then in study.snapshot(*range(1, 11))])
     best = study.recommend()
     assert mean[-1] == pytest.approx(best.mean)
     (band,) = [own for own in ax.collections if own.get_label() == "two standard deviations"]
@@ -370,7 +370,7 @@ def test_areas_of_a_geodataframe_are_drawn_as_they_are(tmp_path: Path) -> None:
     drawn = ax.collections[0]
     order = frame.geometry.iloc[study.space.rows]
     np.testing.assert_allclose(areas_of(drawn), [shape.area for shape in order])  # holes and islands included
-    assert "under way" in said(ax)
+    assert "pending" in said(ax)
     (frame_found,) = [patch for patch in ax.patches if str(patch.get_label()) == found_label(study)]
     members: Any = study.found
     assert areas_of_patch(frame_found) == pytest.approx(sum(order.iloc[at].area for at in members.positions))
@@ -429,14 +429,14 @@ def test_beliefs_without_a_model_are_drawn_by_their_cells() -> None:
 def test_trials_under_way_and_given_up_are_marked() -> None:
     study = zn.Study(SPACES["line"], budget=5, kernel=zn.RBF(1.0, 5.0), noise=0.1)
     study.tell(study.ask(), 1.0, sem=0.1)
-    study.give_up(study.ask())
+    study.fail(study.ask())
     study.ask()
-    assert {"given up", "under way", "a measured average"} <= set(said(study.plot("history", new_axes())))
+    assert {"failed", "pending", "a measured average"} <= set(said(study.plot("history", new_axes())))
 
 
 def test_bright_is_good_whichever_way() -> None:
     for direction, colours in (("maximize", "cividis"), ("minimize", "cividis_r")):
-        ax = study_of("dna", None, direction).plot("regions", new_axes())
+        ax = study_of("dna", None, direction).plot("tree", new_axes())
         assert ax.collections[0].get_cmap().name == colours
 
 

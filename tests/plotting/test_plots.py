@@ -55,7 +55,7 @@ def test_every_leaf_has_its_confidence_and_variation_drawn_around_its_mean(study
     ax = plot_cells(study, axes(), wave)
     tree = study.tree
     leaves = np.flatnonzero(tree.first_child < 0)
-    beta = beta_t(study.told + 1, log_node_count(2, 10), 0.1)
+    beta = beta_t(study.measured + 1, log_node_count(2, 10), 0.1)
     confidence = math.sqrt(beta) * tree.std[leaves]
     variation = 4 * 0.5 ** tree.depth[leaves]
     light, dark = (np.array(drawn) for drawn in bars(ax))

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.plotting import ESTIMATE, FOUND, FUNCTION, plot_map, plot_regions, plot_regrets
+from zonal.plotting import ESTIMATE, FOUND, FUNCTION, plot_map, plot_regrets, plot_tree
 from zonal.simulation.ground_truth import from_table
 from zonal.simulation.rehearsal import Campaigns, Rehearsal
 
@@ -92,7 +92,7 @@ def offsets(collection: Any) -> NDArray[np.float64]:
 @EVERY_SPACE
 def test_every_node_of_the_tree_has_a_rectangle_at_its_depth_coloured_by_its_mean(name: str) -> None:
     study, ax = study_of(name), axes()
-    assert plot_regions(study, ax) is ax
+    assert plot_tree(study, ax) is ax
     shelves = ax.collections[0]
     drawn = boxes(shelves.get_paths())
     assert len(drawn) == len(study.tree) > 2
@@ -108,7 +108,7 @@ def test_regions_are_as_wide_as_their_share_and_children_fill_their_parent_in_or
     name: str,
 ) -> None:
     study = study_of(name)
-    drawn = boxes(plot_regions(study, axes()).collections[0].get_paths())
+    drawn = boxes(plot_tree(study, axes()).collections[0].get_paths())
     tree = study.tree
     leaves = tree.first_child < 0
     weight = np.array([study.space.cell(node).weight for node in nodes(study)])
@@ -124,7 +124,7 @@ def test_regions_are_as_wide_as_their_share_and_children_fill_their_parent_in_or
 @EVERY_SPACE
 def test_the_region_found_and_the_way_to_it_are_framed(name: str) -> None:
     study = study_of(name)
-    ax = plot_regions(study, axes())
+    ax = plot_tree(study, axes())
     drawn, found = boxes(ax.collections[0].get_paths()), study.recommend()
     rows = [nodes(study).index(found.node)]
     while study.tree.parent[rows[-1]] >= 0:
@@ -141,7 +141,7 @@ def test_the_region_found_and_the_way_to_it_are_framed(name: str) -> None:
 @EVERY_SPACE
 def test_every_region_measured_has_a_dot(name: str) -> None:
     study = study_of(name)
-    ax = plot_regions(study, axes())
+    ax = plot_tree(study, axes())
     drawn, measured = boxes(ax.collections[0].get_paths()), np.flatnonzero(study.tree.count)
     dots = offsets(ax.collections[1])
     np.testing.assert_allclose(dots[:, 0], drawn[measured][:, [0, 2]].mean(axis=1))
@@ -151,7 +151,7 @@ def test_every_region_measured_has_a_dot(name: str) -> None:
 @pytest.mark.parametrize(("name", "expected"), [("dna", "NNN"), ("hierarchy", "North"), ("areas", "South")])
 def test_names_of_sequences_and_areas_stand_in_their_rectangles(name: str, expected: str) -> None:
     study = study_of(name)
-    ax = plot_regions(study, axes())
+    ax = plot_tree(study, axes())
     drawn = boxes(ax.collections[0].get_paths())
     known = {node: study.space.cell(node).name.split(" > ")[-1] for node in nodes(study)}
     assert expected in [text.get_text() for text in ax.texts]
@@ -165,13 +165,13 @@ def test_names_of_sequences_and_areas_stand_in_their_rectangles(name: str, expec
 
 @pytest.mark.parametrize("name", [name for name in SPACES if name not in ("dna", "hierarchy", "areas")])
 def test_long_names_of_other_regions_are_left_out(name: str) -> None:
-    ax = plot_regions(study_of(name), axes())
+    ax = plot_tree(study_of(name), axes())
     assert [text.get_text() for text in ax.texts if text.get_text()] == []
 
 
 @EVERY_SPACE
 def test_the_colour_bar_says_what_is_shown(name: str) -> None:
-    ax = plot_regions(study_of(name), axes())
+    ax = plot_tree(study_of(name), axes())
     assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
         "posterior mean of density [kg/m3]"
     ]
@@ -179,7 +179,7 @@ def test_the_colour_bar_says_what_is_shown(name: str) -> None:
 
 def test_a_study_that_has_measured_nothing_can_be_drawn() -> None:
     study = zn.Study(zn.Sequences("ACGT", 3), budget=5)
-    ax = plot_regions(study, axes())
+    ax = plot_tree(study, axes())
     assert len(ax.collections[0].get_paths()) == len(study.tree)
     assert ax.get_legend() is None
 
@@ -271,7 +271,7 @@ def test_the_colour_bar_of_a_map_tells_means_from_truth(name: str, given: bool) 
 @pytest.mark.parametrize("name", OTHERS)
 def test_spaces_without_two_coordinates_have_no_map(name: str) -> None:
     ax = axes()
-    with pytest.raises(zn.InvalidInput, match=r"two coordinates.*Use plot_regions"):
+    with pytest.raises(zn.InvalidInput, match=r"two coordinates.*Use plot_tree"):
         plot_map(study_of(name), ax)
     assert not ax.has_data()
 

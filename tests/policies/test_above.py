@@ -113,7 +113,7 @@ def test_a_tolerance_is_of_what_is_misclassified() -> None:
     study = zn.Study(zn.Box([(0, 1)], smallest=1 / 64), budget=200, policy=zn.Above(0.5), **GIVEN)
     result = study.optimize(measure, tolerance=0.02)
     assert result.success
-    assert study.told < 200
+    assert study.measured < 200
     assert study.misclassified is not None
     assert study.misclassified <= 0.02
     assert "misclassified" in result.message

@@ -185,8 +185,8 @@ def test_a_learned_kernel_without_a_derivative_gets_a_delta_all_the_same() -> No
     study.optimize(lambda region: float(walk[int(256 * region.center[0])]))
     assert isinstance(study.model.kernel, zn.Matern)
     assert study.model.kernel.nu == 0.5
-    assert study.told == 40
-    delta = study.bands().variation
+    assert study.measured == 40
+    delta = study.confidence_bands().variation
     assert np.isfinite(delta).all()
     assert (delta > 0).all()
 

@@ -128,7 +128,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
     rng = np.random.default_rng(0)
     study = zn.Study(KINDS[name].space, budget=budget)
     result = study.optimize(lambda region: heights.setdefault(region.key, float(rng.normal())))
-    assert study.told == budget
+    assert study.measured == budget
     assert np.isfinite([result.mean, result.std, result.gap]).all()
     assert study.recommend().node in smallest_nodes(study)
     assert Counter(trial.node for trial in study.trials).most_common(1)[0][1] <= max(3, budget - 2)
@@ -139,7 +139,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
 
 @pytest.mark.one_in(3)
 @given_or_learned
-@pytest.mark.parametrize("told", [0, 1, 4, 17])
+@pytest.mark.parametrize("measured", [0, 1, 4, 17])
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_batch_looks_at_different_regions_and_never_at_the_whole_space(
     d: int, told: int, model: dict[str, Any]
@@ -152,7 +152,7 @@ def test_a_batch_looks_at_different_regions_and_never_at_the_whole_space(
     assert (0, 0) not in looks
     for trial in reversed(batch):
         study.tell(trial, wave(trial.region))
-    assert study.told == told + 12
+    assert study.measured == told + 12
 
 
 @given_or_learned
@@ -171,14 +171,14 @@ def test_the_order_in_which_a_batch_is_told_changes_nothing(model: dict[str, Any
 
 @given_or_learned
 def test_no_region_is_asked_for_more_often_than_allowed_until_none_is_left(model: dict[str, Any]) -> None:
-    study = zn.Study(zn.Box([(0, 1)], smallest=0.2), budget=100, max_looks=2, **model)  # 7 regions
+    study = zn.Study(zn.Box([(0, 1)], smallest=0.2), budget=100, max_replicates=2, **model)  # 7 regions
     result = study.optimize(wave)
     looks = Counter(trial.node for trial in study.trials)
     assert set(looks.values()) == {2}
-    assert len(looks) == study.told / 2 == 7
+    assert len(looks) == study.measured / 2 == 7
     assert not result.success
-    assert "max_looks=2" in result.message
-    with pytest.raises(zn.Exhausted, match="Raise max_looks"):
+    assert "max_replicates=2" in result.message
+    with pytest.raises(zn.Exhausted, match="Raise max_replicates"):
         study.ask()
 
 
@@ -186,12 +186,12 @@ def test_no_region_is_asked_for_more_often_than_allowed_until_none_is_left(model
 def test_what_was_given_up_is_never_asked_for_again_and_its_parts_may_be(model: dict[str, Any]) -> None:
     study = zn.Study(zn.Box([(0, 1)], smallest=0.05), budget=60, **model)
     first = study.ask()
-    study.give_up(first, retry=False)
+    study.fail(first, retry=False)
     later = tell(study, 59)
     assert first.node not in {trial.node for trial in later}
     low, high = first.region.bounds[0]
     assert any(low <= trial.region.center[0] <= high for trial in later)
-    assert study.told == 59
+    assert study.measured == 59
 
 
 def middle(region: zn.Region) -> bool:
@@ -239,11 +239,11 @@ def test_what_is_allowed_runs_out_clearly() -> None:
         zn.Box([(0, 1)], smallest=0.1),
         budget=40,
         forbidden=lambda r: r.widths[0] > 0.2 or r.center[0] < 0.8,
-        max_looks=3,
+        max_replicates=3,
     )
     result = allowed.optimize(wave)
     assert result.nfev == 6
-    assert "max_looks=3" in result.message
+    assert "max_replicates=3" in result.message
     assert "forbidden" in result.message
     assert {trial.node for trial in allowed.trials} == {(3, 6), (3, 7)}
 

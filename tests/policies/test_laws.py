@@ -89,7 +89,7 @@ def test_with_three_children_each_of_them_can_win(name: str, child: int) -> None
 @pytest.mark.parametrize("budget", [1, 2, 7, 40])
 def test_the_budget_is_spent_exactly_and_then_nothing_is_asked(name: str, budget: int) -> None:
     study = run(name, budget)
-    assert (study.told, study.remaining, len(study.trials)) == (budget, 0, budget)
+    assert (study.measured, study.remaining, len(study.trials)) == (budget, 0, budget)
     with pytest.raises(zn.BudgetSpent):
         study.ask()
     study.extend(2)
@@ -141,7 +141,7 @@ def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str) -> N
         batch = study.ask(4)
         for trial in reversed(batch):
             study.tell(trial, 0.5)
-    assert study.told == 12
+    assert study.measured == 12
     assert np.isfinite(study.recommend().mean)
 
 

@@ -135,7 +135,7 @@ def test_a_certified_delta_is_l_times_reach_at_theta() -> None:
         policy=zn.GPOO(zn.LipschitzDelta(certified=True), theta=0.05),
     )  # fmt: skip
     L = constants(zn.RBF(0.5, [0.5, 0.3]), 2.0, 1.0, failure=0.05)
-    assert study.bands().variation[0] == pytest.approx(L @ [2.0, 1.0], rel=1e-6)
+    assert study.confidence_bands().variation[0] == pytest.approx(L @ [2.0, 1.0], rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_gptree_recommends_a_deepest_refined_node_with_a_measurement_within() ->
     study.ask()
     assert study.tree.expanded.any()  # refined before anything was measured
     assert study.recommend().node == (0, 0)
-    study.give_up(0)
+    study.fail(0)
     study.optimize(zn.simulate(zn.reward_function("f2"), zn.Mean(), noise=0.1, rng=0))
     table = study.tree
     row = int(

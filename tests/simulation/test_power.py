@@ -176,7 +176,7 @@ def test_a_search_that_is_given_the_model_is_told_kernel_and_noise(monkeypatch: 
 
 def test_settings_reach_the_search() -> None:
     grid, kernel = zn.UniformGrid(), zn.Categorical(1.0, 0.3)
-    found = short(SPACES["dna"], [64], noise=0.0, policy=grid, max_looks=1, kernel=kernel, given=True)
+    found = short(SPACES["dna"], [64], noise=0.0, policy=grid, max_replicates=1, kernel=kernel, given=True)
     np.testing.assert_array_equal(found.regrets, 0)  # everything was measured, exactly
 
 
@@ -200,7 +200,7 @@ def test_a_table_takes_the_place_of_functions(direction: Any) -> None:
     values = np.random.default_rng(2).normal(size=64)
     values[[5, 40]] = 20, -20
     truth = from_table(SPACES["dna"], values, direction=direction)
-    found = short(truth.space, [64], landscape=truth, noise=0.0, policy=zn.UniformGrid(), max_looks=1, runs=2)
+    found = short(truth.space, [64], landscape=truth, noise=0.0, policy=zn.UniformGrid(), max_replicates=1, runs=2)
     np.testing.assert_array_equal(found.regrets, 0)
     assert found.std is None
     assert found.relative is None
@@ -249,7 +249,7 @@ def test_a_table_that_does_not_go_with_the_rest_is_refused(settings: Any, compla
         ({"direction": "up"}, "direction must be"),
         ({"policy": zn.GPOO}, "policy must be a policy"),
         ({"feedback": "mean"}, "feedback must be"),
-        ({"max_looks": 0}, "max_looks must be at least 1"),
+        ({"max_replicates": 0}, "max_replicates must be at least 1"),
         ({"space": zn.Box([(0, 1)] * 6)}, "smallest="),
         ({"noise": lambda region: 0.1, "jobs": 2}, "jobs=1"),
     ],

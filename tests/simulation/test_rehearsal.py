@@ -227,7 +227,7 @@ def test_the_settings_of_a_player_reach_its_study() -> None:
     truth = landscape("points")
     player = StudyPlayer((("value_name", "age"), ("value_unit", "years"), ("noise", 0.25)))
     study = player.study(truth, Counted(truth, 0.25), 5, np.random.default_rng(0))
-    assert (study.value_name, study.value_unit, study.told) == ("age", "years", 5)
+    assert (study.value_name, study.value_unit, study.measured) == ("age", "years", 5)
     assert study.direction == truth.direction
 
 
@@ -536,7 +536,7 @@ def test_everybody_heeds_how_often_and_where_a_study_may_look(forbidden: Any) ->
     truth = line_of(HILL)
     rule = zn.Study(truth.space, budget=3, forbidden=forbidden).settings.forbidden
     assert rule is not None
-    for name, player in everybody(truth.space, max_looks=2, forbidden=forbidden).items():
+    for name, player in everybody(truth.space, max_replicates=2, forbidden=forbidden).items():
         watched = Watched(player)
         found = watched(truth, None, 11, np.random.default_rng(0))
         nodes = watched.nodes.nodes
@@ -571,12 +571,12 @@ def test_a_rehearsal_takes_every_setting_and_is_printed_and_drawn() -> None:
     ]
     assert str(played).endswith("Few runs: the means of 2 campaigns may be far off. Simulate at least 10.")
     assert [label.get_text() for label in played.plot().get_yticklabels()] == list(played.campaigns)
-    with pytest.raises(TypeError, match=r"rehearse takes no max_loks=\. Did you mean max_looks="):
+    with pytest.raises(TypeError, match=r"rehearse takes no max_loks=\. Did you mean max_replicates="):
         zn.rehearse(truth, 12, 0.1, max_loks=2)
-    with pytest.raises(zn.InvalidInput, match="max_looks must be at least 1"):
-        zn.rehearse(truth, 12, 0.1, max_looks=0)
+    with pytest.raises(zn.InvalidInput, match="max_replicates must be at least 1"):
+        zn.rehearse(truth, 12, 0.1, max_replicates=0)
     with pytest.raises(zn.InvalidInput, match="players have their own settings"):
-        zn.rehearse(truth, 12, 0.1, players={"mine": at_random}, max_looks=1)
+        zn.rehearse(truth, 12, 0.1, players={"mine": at_random}, max_replicates=1)
 
 
 def test_given_hands_the_noise_to_the_searches() -> None:

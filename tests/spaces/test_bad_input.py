@@ -34,7 +34,7 @@ def grown(kind: Kind) -> zn.Study:
     study = zn.Study(kind.space, budget=30, kernel=pair.ours, noise=0.1, policy=policy)
     for number in range(6):
         study.tell(study.ask(), math.sin(number))
-    study.give_up(study.ask())
+    study.fail(study.ask())
     study.observe(kinds.off_tree(kind, 1, seed=0)[0], 0.4, sem=0.2)
     study.ask(2)
     return study

@@ -84,7 +84,7 @@ def test_m_counts_the_nodes_of_the_real_tree(kind: Kind, h_max: int) -> None:
     study.tell(study.ask(), 0.1)
     beta = oracle_regions.beta(3, sum(reached), THETA)
     confidence = math.sqrt(beta) * study.tree.std
-    np.testing.assert_allclose(study.bands().confidence, confidence, rtol=1e-12)
+    np.testing.assert_allclose(study.confidence_bands().confidence, confidence, rtol=1e-12)
 
 
 def test_m_is_counted_without_overflow() -> None:

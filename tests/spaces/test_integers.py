@@ -151,7 +151,7 @@ def test_the_best_number_is_found_kept_and_drawn(tmp_path: Path) -> None:
     assert again.settings == study.settings
     assert isinstance(again.space.axes[0], IntegerAxis)
     assert again.events == study.events
-    for kind in (None, "regions", "model", "history"):
+    for kind in (None, "model", "history"):
         study.plot(kind)
 
 

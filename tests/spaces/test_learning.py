@@ -109,7 +109,7 @@ def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(k
 
     result = study.optimize(measure)
     assert result.success
-    assert study.told == 12
+    assert study.measured == 12
     model = study.model
     assert isinstance(model.kernel, expected_type(kind))
     assert model.measurements == 12

@@ -86,7 +86,7 @@ def test_a_study_of_thirty_rounds_finds_a_motif() -> None:
     t, told = 31, study.tree
     log_m = math.log((4**30 - 1) / 3)
     beta = 2 * (log_m + math.log(math.pi**2 * t**2 / 6) - math.log(0.1))
-    np.testing.assert_allclose(study.bands().confidence, math.sqrt(beta) * told.std, rtol=1e-12)
+    np.testing.assert_allclose(study.confidence_bands().confidence, math.sqrt(beta) * told.std, rtol=1e-12)
 
 
 @pytest.mark.torture

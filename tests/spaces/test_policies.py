@@ -54,7 +54,7 @@ def check_nodes(kind: Kind, study: zn.Study) -> None:
 def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) -> None:
     study = make(kind, name, budget=15)
     result = study.optimize(height)
-    assert (study.told, study.remaining, len(study.trials), result.nfev) == (15, 0, 15, 15)
+    assert (study.measured, study.remaining, len(study.trials), result.nfev) == (15, 0, 15, 15)
     with pytest.raises(zn.BudgetSpent):
         study.ask()
     check_nodes(kind, study)
@@ -74,7 +74,7 @@ def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str, kind
         assert len({trial.number for trial in batch}) == 4
         for trial in reversed(batch):
             study.tell(trial, height(trial.region))
-    assert study.told == 12
+    assert study.measured == 12
     assert np.isfinite(study.recommend().mean)
     check_nodes(kind, study)
 
@@ -94,7 +94,7 @@ def test_gpoo_goes_down_to_the_smallest_regions_where_they_can_be_reached(kind: 
 def test_each_region_is_measured_at_most_as_often_as_allowed_until_none_is_left(kind: Kind) -> None:
     pair = next(iter(kinds.kernels(kind).values()))
     policy = zn.GPOO(zn.GeometricDelta(2, 0.5), h_max=2)
-    study = zn.Study(kind.space, budget=500, kernel=pair.ours, noise=0.1, max_looks=1, policy=policy)
+    study = zn.Study(kind.space, budget=500, kernel=pair.ours, noise=0.1, max_replicates=1, policy=policy)
     assert not study.optimize(height).success
     with pytest.raises(zn.Exhausted):
         study.ask()
@@ -109,11 +109,11 @@ def test_each_region_is_measured_at_most_as_often_as_allowed_until_none_is_left(
 def test_regions_that_cannot_be_measured_are_left_out_on_a_ragged_tree() -> None:
     kind = KINDS["hierarchy"]
     study = make(kind, "GPOO", budget=10)
-    study.give_up(study.ask(), retry=False)  # the whole: its children are asked for instead
+    study.fail(study.ask(), retry=False)  # the whole: its children are asked for instead
     trials = study.ask(3)
     assert {trial.region.name for trial in trials} == {"North", "South", "Isle"}
     isle = next(trial for trial in trials if trial.region.name == "Isle")
-    study.give_up(isle, retry=False)
+    study.fail(isle, retry=False)
     for trial in trials:
         if trial is not isle:
             study.tell(trial, 0.5)

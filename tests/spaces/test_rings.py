@@ -435,8 +435,8 @@ def test_give_ups_are_taken_back_by_a_region_across_the_cut() -> None:
     study = zn.Study(CLOCK, budget=40, kernel=zn.RBF(1.0, 3.0), noise=0.1, policy=zn.UniformGrid())
     trials = study.ask(16)
     for trial in trials:
-        study.give_up(trial, retry=trial.region["hour"][0] not in (0.0, 22.5))
-    assert len(study.barred) == 2
+        study.fail(trial, retry=trial.region["hour"][0] not in (0.0, 22.5))
+    assert len(study.blocked) == 2
     assert study.allow({"hour": (22.0, 2.0)}) == 2
 
 
@@ -462,7 +462,7 @@ def test_distances_go_the_short_way_round() -> None:
     for space in (CLOCK, zn.Box({"hour": (0, 24)}, smallest=1.5)):
         study = zn.Study(space, budget=4, kernel=kernel, noise=0.1, policy=zn.GPOO(zn.LipschitzDelta()))
         study.tell(study.ask(), 0.1)
-        deltas.append(study.bands().variation[0])
+        deltas.append(study.confidence_bands().variation[0])
     around, straight = deltas
     assert 0 < around < straight / 2  # as the ring is short, f varies less around it
     certified = zn.GPOO(zn.LipschitzDelta(certified=True))

@@ -111,7 +111,7 @@ def test_settings_with_every_policy_come_back(policy: Any) -> None:
         mean=-1e-17,
         policy=policy,
         direction="minimize",
-        max_looks=3,
+        max_replicates=3,
         rng=2**61 + 1,
         value_name="yield",
     )
@@ -175,7 +175,7 @@ def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
         st.builds(Forbidden, st.just(region), texts, texts),
         st.builds(Claimed, whole, texts),
         st.builds(Told, whole, numbers, sem, texts, sem, minus),
-        st.builds(Closed, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), texts),
+        st.builds(Closed, whole, st.sampled_from(["failed", "cancelled"]), st.booleans(), texts),
         st.builds(Noted, whole, texts),
         st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback), numbers, minus),
         st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts),

@@ -32,8 +32,8 @@ def measured(space: Any, budget: int = 9, **settings: Any) -> zn.Study:
     study = zn.Study(space, budget=budget, rng=1, **settings)
     for at in range(4):
         study.tell(study.ask(), math.sin(at), note="n")
-    study.give_up(study.ask(), retry=False)
-    study.withdraw(study.ask())
+    study.fail(study.ask(), retry=False)
+    study.cancel(study.ask())
     seen = study.observe(study.space.cell((1, 0)), 0.3, sem=0.1)
     study.correct(0, 0.7, note="typing error", by="me")
     study.retract(seen, by="me")

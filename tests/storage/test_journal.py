@@ -88,7 +88,7 @@ def test_an_opened_study_equals_the_live_one(kind: str, policy: str, path: Path)
 
 
 def memory_of(opened: zn.Study, live: zn.Study) -> zn.Trial:
-    """Return the trial that the other hand on the same file sees under way last."""
+    """Return the trial that the other hand on the same file sees pending last."""
     live.refresh()
     assert live.events == opened.events
     return live.pending[-1]
@@ -196,7 +196,7 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
         assert np.isnan(blind.tree.mean).all()
         study.tell(study.ask(), 0.3)
         blind.refresh()
-        assert blind.told == 4
+        assert blind.measured == 4
         assert np.isnan(blind.predict([0, 1]).std)
     else:
         close_but_for_the_next(blind, study)
@@ -208,9 +208,9 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
 OWN_DEEDS: dict[str, Any] = {
     "correct": lambda study: study.correct(0, 0.4),
     "retract": lambda study: study.retract(1),
-    "give up": lambda study: study.give_up(3),
-    "give up for ever": lambda study: study.give_up(3, retry=False),
-    "withdraw": lambda study: study.withdraw(3),
+    "give up": lambda study: study.fail(3),
+    "give up for ever": lambda study: study.fail(3, retry=False),
+    "cancel": lambda study: study.cancel(3),
     "tell": lambda study: study.tell(3, 0.9),
     "observe": lambda study: study.observe(study.trials[0].region, 0.3),
     "extend": lambda study: study.extend(4),
@@ -249,7 +249,7 @@ def test_without_a_function_a_study_does_what_needs_none_and_else_changes_nothin
         assert path.read_bytes() == before
         assert lacking.events == study.events
         assert (name, deed) not in {("travel", own) for own in OWN_DEEDS}  # that is for asking alone
-        assert deed not in ("withdraw", "extend")
+        assert deed not in ("cancel", "extend")
         return
     done = zn.Study.open(path, **{name: own[name]})
     OWN_DEEDS[deed](memory := copy.copy(study))
@@ -426,7 +426,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     assert len(study.events) == before
     assert study.pending == (trial,)
     study.tell(trial, 0.5)
-    assert zn.Study.open(path).told == 1
+    assert zn.Study.open(path).measured == 1
 
 
 READ_ONLY = """
@@ -475,7 +475,7 @@ def test_a_copy_taken_while_the_file_is_in_use_opens(path: Path) -> None:
             copied.ask()
             zn.Study.open(twin)
     assert opened
-    assert zn.Study.open(path).told == 20
+    assert zn.Study.open(path).measured == 20
 
 
 def test_two_studies_on_one_file_see_what_the_other_did(path: Path) -> None:
@@ -633,7 +633,7 @@ def test_files_of_every_release_open(golden: Path, path: Path) -> None:
     )
     assert study.read_only == ""
     study.tell(study.ask(), 0.5)
-    assert zn.Study.open(path, **again).told == study.told
+    assert zn.Study.open(path, **again).measured == study.measured
 
 
 def test_a_file_of_another_program_is_not_called_damaged_whatever_its_journal_mode(tmp_path: Path) -> None:

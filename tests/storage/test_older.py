@@ -85,7 +85,7 @@ def test_old_and_new_events_stand_in_one_file(old: Path, tmp_path: Path) -> None
     first, second = study.ask(2)
     study.tell(first, 0.3, sem=0.1)
     study.observe(study.space.cell((2, 0)), 0.2)
-    study.give_up(second, retry=False)
+    study.fail(second, retry=False)
     study.extend(3)
     study.refit()
     study.tell(study.ask(), 0.4, note="late")
@@ -207,8 +207,8 @@ OLD: dict[str, tuple[dict[str, Any], list[Any]]] = {
         [Told(3, 0.5, None, "n"), Fitted(FIT), ModelWarned("oh"), ModelWarned("no"), *SPLITS],
     ),
     "Ended": (
-        {"number": 3, "state": "given up", "barred": True, "grown": GROWN},
-        [*SPLITS, Closed(3, "given up", True)],
+        {"number": 3, "state": "failed", "blocked": True, "grown": GROWN},
+        [*SPLITS, Closed(3, "failed", True)],
     ),
     "Observed": (
         {

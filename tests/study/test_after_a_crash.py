@@ -43,7 +43,7 @@ def test_what_a_killed_process_left_is_named_and_the_same_script_measures_it_fir
     assert f"pending: trial 0, {left.region.name}\n" in str(study)
     measured = []
     study.optimize(lambda region: measured.append(region.name) or 1.0)  # type: ignore[func-returns-value]
-    assert (measured[0], study.told, study.pending) == (left.region.name, 4, ())
+    assert (measured[0], study.measured, study.pending) == (left.region.name, 4, ())
     assert "pending" not in str(study)
 
 
@@ -55,8 +55,8 @@ def test_from_another_host_only_the_run_of_the_same_name_takes_it_up(
     monkeypatch.setattr("socket.gethostname", lambda: "another")
     study = zn.Study.open(file)
     study.optimize(lambda region: 1.0, by="receiver 2")
-    assert (study.told, len(study.pending)) == (3, 1)
+    assert (study.measured, len(study.pending)) == (3, 1)
     study.optimize(lambda region: 1.0, by="receiver 1")
-    assert (study.told, len(study.pending)) == ((4, 0) if by else (3, 1))
+    assert (study.measured, len(study.pending)) == ((4, 0) if by else (3, 1))
     study.optimize(lambda region: 1.0, take_over=True)
-    assert (study.told, len(study.pending)) == (4, 0)
+    assert (study.measured, len(study.pending)) == (4, 0)

@@ -47,7 +47,7 @@ def mistaken(study: zn.Study) -> zn.Study:
 def told_rightly(study: zn.Study) -> State:
     """Return what a study of the same asks and splits knows in which every value was told as it now is.
 
-    What was retracted was under way until then.
+    What was retracted was pending until then.
     """
     now = {one.number: one for one in study.trials if one.value is not None}
     seen = {one.number: one for one in study.observations}
@@ -69,7 +69,7 @@ def told_rightly(study: zn.Study) -> State:
                         commands._learn(state, state.ledger.total - 1)
                     observed += 1
                 case Retracted() if not fact.observed:
-                    state.write(Closed(fact.number, "given up", False))
+                    state.write(Closed(fact.number, "failed", False))
                     state.write(Unblocked((fact.number,)))
                 case Fitted() | ModelWarned() | Corrected() | Retracted():
                     pass
@@ -89,9 +89,9 @@ def the_same(study: zn.Study, wanted: State, near: float) -> None:
     for name in ("mean", "std", "noise", "reward", "weighed_reward", "weighed_variance"):
         one, two = getattr(state.tree, name)[known], getattr(wanted.tree, name)[known]
         np.testing.assert_allclose(one, two, rtol=near, atol=near, err_msg=name)
-    assert (state.told, state.budget, state.draw()) == (wanted.told, wanted.budget, wanted.draw())
+    assert (state.measured, state.budget, state.draw()) == (wanted.measured, wanted.budget, wanted.draw())
     assert (list(state.pending), state.has_sems) == (list(wanted.pending), wanted.has_sems)
-    assert (state.barred, state.failures) == (wanted.barred, wanted.failures)
+    assert (state.blocked, state.failures) == (wanted.blocked, wanted.failures)
     after, then = select.ask(state, ""), select.ask(wanted, "")
     assert after.asked[after.asked.size - 1] == then.asked[then.asked.size - 1]
     assert after.table.size == then.table.size
@@ -138,7 +138,7 @@ def test_with_everything_retracted_a_study_knows_what_it_knew_at_first(given: di
     study.retract(study.observe([(0.1, 0.2)], 5.0))
     for number in (1, 0, 3, 2):
         study.retract(number)
-    assert (study.told, study.remaining, study.model) == (0, 9, fresh.model)
+    assert (study.measured, study.remaining, study.model) == (0, 9, fresh.model)
     size = len(fresh.tree)
     np.testing.assert_array_equal(study.tree.mean[:size], fresh.tree.mean)
     np.testing.assert_array_equal(study.tree.std[:size], fresh.tree.std)
@@ -157,7 +157,7 @@ def test_what_is_left_out_stays_and_the_same_again_does_nothing() -> None:
     study.tell(study.ask(), 7.3, sem=0.2, note="plate 3")
     study.correct(0, 0.73)
     (record,) = study.trials
-    assert (record.state, record.value, record.sem, record.note) == ("told", 0.73, 0.2, "plate 3")
+    assert (record.state, record.value, record.sem, record.note) == ("measured", 0.73, 0.2, "plate 3")
     before = digest(study)
     study.correct(record, 0.73)
     study.correct(0, 0.73, sem=0.2, note="plate 3")
@@ -181,12 +181,12 @@ def test_splits_counts_looks_and_rounds_stay_at_a_correction() -> None:
     study.correct(0, -50.0)
     for name in ("depth", "index", "count", "expanded", "askable"):
         np.testing.assert_array_equal(getattr(study.tree, name), getattr(before, name))
-    assert (study.told, study.pending) == (6, (pending,))
+    assert (study.measured, study.pending) == (6, (pending,))
     assert [type(fact) for fact in study.events[-1]] == [Corrected]
 
 
 def test_a_retracted_trial_gives_back_its_look_and_its_budget_and_may_still_be_told() -> None:
-    study = make_study(max_looks=1, budget=2, policy=zn.UniformGrid(level=1))
+    study = make_study(max_replicates=1, budget=2, policy=zn.UniformGrid(level=1))
     first, second = study.ask(2)
     study.tell(first, 0.4)
     study.tell(second, 0.6)
@@ -196,15 +196,15 @@ def test_a_retracted_trial_gives_back_its_look_and_its_budget_and_may_still_be_t
     study.retract(first, "spilled")
     record = study.trials[0]
     assert (record.state, record.value, record.sem, record.note) == ("retracted", None, None, "spilled")
-    assert (study.told, study.remaining, int(study.tree.count[row])) == (1, 1, 0)
+    assert (study.measured, study.remaining, int(study.tree.count[row])) == (1, 1, 0)
     assert study.tree.askable[row]
     assert np.isnan(study.tree.reward[row])
     assert study._state.draw() == draw
     again = study.ask()
     assert (again.node, again.replicate, again.number) == (first.node, 1, 2)
-    study.withdraw(again)
+    study.cancel(again)
     study.tell(first, 0.5)
-    assert (study.told, study.trials[0].value) == (2, 0.5)
+    assert (study.measured, study.trials[0].value) == (2, 0.5)
     study.retract(first)
     study.tell(study.ask(), 0.1)
     study.tell(first, 0.6)  # with the budget spent
@@ -248,24 +248,24 @@ def test_an_observation_is_corrected_and_retracted_by_its_record() -> None:
     alone.observe([(0.5, 0.6)], 0.2)
     spots = [[(0.1, 0.3)], [(0.4, 0.8)]]
     np.testing.assert_allclose(study.predict(spots).mean, alone.predict(spots).mean, rtol=0, atol=1e-12)
-    assert study.told == study.tree.count.sum() == 0
+    assert study.measured == study.tree.count.sum() == 0
 
 
 def refused() -> zn.Study:
     study = make_study()
     told, lost, *_ = study.ask(4)
     study.tell(told, 0.5)
-    study.give_up(lost)
-    study.withdraw(2)
+    study.fail(lost)
+    study.cancel(2)
     study.retract(study.observe([(0, 0.5)], 0.3))
     return study
 
 
 SEEN = zn.Study([(0, 1)], budget=3, noise=0.1).observe([(0, 0.5)], 0.3)
 REFUSED: dict[str, tuple[Callable[[zn.Study], object], type[Exception], str]] = {
-    "given up": (lambda study: study.correct(1, 0.1), zn.TrialError, "trial 1 was given up, so there is no value"),
-    "withdrawn": (lambda study: study.retract(2), zn.TrialError, "trial 2 was withdrawn"),
-    "under way": (lambda study: study.correct(3, 0.1), zn.TrialError, "trial 3 is under way"),
+    "failed": (lambda study: study.correct(1, 0.1), zn.TrialError, "trial 1 was failed, so there is no value"),
+    "cancelled": (lambda study: study.retract(2), zn.TrialError, "trial 2 was cancelled"),
+    "pending": (lambda study: study.correct(3, 0.1), zn.TrialError, "trial 3 is pending"),
     "never asked": (lambda study: study.correct(9, 0.1), zn.TrialError, "is not a trial of this study"),
     "another's": (lambda study: study.correct(SEEN, 0.1), zn.TrialError, "is not an observation of this study"),
     "a value": (lambda study: study.correct(0, np.nan), zn.InvalidInput, "a measured value must be finite"),
@@ -297,8 +297,8 @@ def test_what_was_retracted_is_not_retracted_again() -> None:
             with pytest.raises(zn.TrialError, match=says):
                 call(what)
         assert fingerprint(study) == before
-    with pytest.raises(zn.TrialError, match="was retracted and can no longer be given up"):
-        study.give_up(0)
+    with pytest.raises(zn.TrialError, match="was retracted and can no longer be failed"):
+        study.fail(0)
 
 
 def test_a_correction_without_noise_may_contradict_itself_only() -> None:
@@ -349,7 +349,7 @@ def test_the_history_shows_what_was_said_before_and_by_whom(tmp_path: Path) -> N
     assert table["number"] == [0, 0, 1, 1, 2, None, None, None, None]
     assert table["observation"] == [None] * 5 + [0, 0, 1, 1]
     assert table["value [Jy]"] == [7.3, 0.73, 0.4, None, None, 5.0, 0.5, 6.0, None]
-    states = ["was told", "told", "was told", "retracted", "asked", "was observed", "observed", "was observed"]
+    states = ["was told", "measured", "was told", "retracted", "asked", "was observed", "observed", "was observed"]
     assert table["state"] == [*states, "retracted"]
     assert table["note"] == ["", "a comma", "", "spilled", "", "", "", "", ""]
     assert table["who"][1:4:2] == ["Anna", "Ben"]

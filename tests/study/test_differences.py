@@ -1,4 +1,4 @@
-"""ON minus OFF: searches whose trials are told as differences, with a learned model."""
+"""ON minus OFF: searches whose trials are measured as differences, with a learned model."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_after_an_average_an_unmeasured_region_is_expected_to_be_measured_as_one
 
 
 def test_a_region_told_as_differences_is_asked_for_no_more_often_than_allowed() -> None:
-    study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=7, noise=0.1, max_looks=1, rng=0)
+    study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=7, noise=0.1, max_replicates=1, rng=0)
     for _ in range(7):
         trial = study.ask()
         assert trial.replicate == 1

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.one_in(2)
 
 
 def make_study(space: Any = ((0.0, 1.0),), budget: int = 12, **settings: Any) -> zn.Study:
-    """Return a study that measures 16 regions by turns, so that no two under way are the same."""
+    """Return a study that measures 16 regions by turns, so that no two pending are the same."""
     policy = zn.UniformGrid(level=4)
     usual: dict[str, Any] = {"budget": budget, "kernel": zn.RBF(0.1, 0.2), "noise": 0.1, "policy": policy}
     return zn.Study(space, **usual | settings)
@@ -37,7 +37,7 @@ def states(study: zn.Study) -> list[str]:
 
 
 class Alike:
-    """Waits until several measurements are under way, then lets the first of them go wrong."""
+    """Waits until several measurements are pending, then lets the first of them go wrong."""
 
     def __init__(self, several: int, wrong: Callable[[], float]) -> None:
         self._started = threading.Barrier(several, timeout=60)
@@ -57,7 +57,7 @@ def throw(error: BaseException) -> float:
     raise error
 
 
-# Whatever happens, no trial is left under way, and the first error is the one that is seen.
+# Whatever happens, no trial is left pending, and the first error is the one that is seen.
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), OSError("cloudy"), GeneratorExit()])
@@ -71,7 +71,7 @@ def test_whatever_a_worker_raises_leaves_no_trial_under_way(error: BaseException
             with pytest.raises(type(error)):
                 study.optimize(measure, executor)
     assert study.pending == ()
-    assert study.remaining == 12 - study.told
+    assert study.remaining == 12 - study.measured
     assert study.optimize(wave).nfev == 12
 
 
@@ -102,7 +102,7 @@ def test_nonsense_from_others_does_not_hide_the_callbacks_error() -> None:
     with ThreadPoolExecutor(2) as executor, pytest.raises(RuntimeError, match="disk full"):
         study.optimize(measure, executor, callback=callback)
     assert study.pending == ()
-    assert sorted(states(study)) == ["given up", "told"]
+    assert sorted(states(study)) == ["failed", "measured"]
 
 
 def test_nonsense_after_a_stop_is_given_up_and_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -127,13 +127,13 @@ def test_what_is_under_way_may_open_regions_for_a_search_that_has_run_out() -> N
         time.sleep(0.02)
         return wave(region)
 
-    study = make_study(budget=5, max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=3))
+    study = make_study(budget=5, max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=3))
     result = study.optimize(measure, workers=3)
     assert result.success
     assert result.nfev == 5
 
 
-# Failures that are only given up.
+# Failures that are only failed.
 
 
 def flaky(region: zn.Region) -> float:
@@ -147,30 +147,30 @@ def test_failures_may_be_given_up_and_measuring_goes_on(
     workers: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     study = make_study()
-    result = study.optimize(flaky, workers=workers, on_error="give_up")
+    result = study.optimize(flaky, workers=workers, on_error="fail")
     assert result.success
     assert result.nfev == 12
-    assert states(study).count("given up") >= 1
+    assert states(study).count("failed") >= 1
     assert study.pending == ()
-    assert "was given up: OSError('cloudy')" in caplog.text
+    assert "was failed: OSError('cloudy')" in caplog.text
 
 
 @pytest.mark.parametrize("workers", [None, 2])
 def test_too_many_failures_are_raised(workers: int | None) -> None:
     study = make_study()
     with pytest.raises(OSError, match="cloudy"):
-        study.optimize(partial(throw_at, OSError("cloudy")), workers=workers, on_error="give_up", max_failures=4)
-    assert 5 <= states(study).count("given up") <= 6  # one more may have been under way
+        study.optimize(partial(throw_at, OSError("cloudy")), workers=workers, on_error="fail", max_failures=4)
+    assert 5 <= states(study).count("failed") <= 6  # one more may have been pending
     assert study.pending == ()
     with pytest.raises(OSError, match="cloudy"):  # by default as many as measurements remain
-        study.optimize(partial(throw_at, OSError("cloudy")), workers=workers, on_error="give_up")
+        study.optimize(partial(throw_at, OSError("cloudy")), workers=workers, on_error="fail")
     assert len(study.trials) < 30
 
 
 def test_leaving_the_program_is_no_failure_to_be_given_up() -> None:
     study = make_study()
     with pytest.raises(SystemExit):
-        study.optimize(leave, workers=2, on_error="give_up")
+        study.optimize(leave, workers=2, on_error="fail")
     assert study.pending == ()
 
 
@@ -185,8 +185,8 @@ def test_a_warning_turned_into_an_error_is_raised_even_where_failures_are_given_
     monkeypatch.setattr(zn.Study, "tell", tell)
     study = make_study()
     with pytest.raises(zn.ModelWarning):
-        study.optimize(wave, on_error="give_up")
-    assert (study.told, study.pending) == (1, ())
+        study.optimize(wave, on_error="fail")
+    assert (study.measured, study.pending) == (1, ())
 
 
 @pytest.mark.parametrize("workers", [None, 2])
@@ -210,11 +210,11 @@ def test_a_measurement_that_hangs_costs_its_trial_and_its_worker() -> None:
 
     study = make_study()
     start = time.monotonic()
-    result = study.optimize(measure, workers=2, timeout=1.5, on_error="give_up", max_failures=1)
+    result = study.optimize(measure, workers=2, timeout=1.5, on_error="fail", max_failures=1)
     assert time.monotonic() - start < 60
     hangs.set()
     assert result.nfev == 12
-    assert states(study).count("given up") == 1
+    assert states(study).count("failed") == 1
     assert study.pending == ()
 
 
@@ -224,16 +224,16 @@ def test_a_measurement_that_hangs_is_an_error_unless_it_is_to_be_given_up() -> N
     with pytest.raises(TimeoutError, match=r"trial 0 took longer than 0\.2 s"):
         study.optimize(lambda region: hangs.wait(20), timeout=0.2)  # alone: a thread of its own
     hangs.set()
-    assert states(study) == ["given up"]
+    assert states(study) == ["failed"]
 
 
 def test_when_all_workers_hang_it_ends() -> None:
     hangs = threading.Event()
     study = make_study()
     with pytest.raises(TimeoutError, match="all workers"):
-        study.optimize(lambda region: hangs.wait(20), workers=2, timeout=0.2, on_error="give_up")
+        study.optimize(lambda region: hangs.wait(20), workers=2, timeout=0.2, on_error="fail")
     hangs.set()
-    assert states(study) == ["given up"] * 2
+    assert states(study) == ["failed"] * 2
 
 
 # Which engine.
@@ -262,7 +262,7 @@ def test_a_new_trial_is_asked_for_as_soon_as_any_one_returns() -> None:
         return wave(region)
 
     def callback(study: zn.Study, trial: zn.Trial) -> None:
-        if study.told == 11:
+        if study.measured == 11:
             slow.set()
 
     study = make_study()
@@ -322,7 +322,7 @@ def test_an_executor_without_futures_is_refused_and_leaves_no_trial_under_way() 
     study = make_study()
     with pytest.raises(zn.InvalidInput, match="submit must return a future; got "):
         study.optimize(wave, AtOnce(), workers=2)
-    assert states(study) == ["withdrawn"]
+    assert states(study) == ["cancelled"]
 
 
 def test_an_executor_that_does_not_tell_its_size_needs_a_number() -> None:
@@ -346,7 +346,7 @@ def test_a_killed_worker_costs_its_trial_and_no_more(tmp_path: Path) -> None:
     assert (tmp_path / "died").exists()
     assert result.success
     assert result.nfev == 12
-    assert 1 <= states(study).count("withdrawn") <= 2  # whatever was under way in the pool that broke
+    assert 1 <= states(study).count("cancelled") <= 2  # whatever was pending in the pool that broke
     assert study.tree.askable[study.tree.depth == 4].all()
 
 
@@ -362,7 +362,7 @@ def test_workers_that_always_die_end_the_search() -> None:
     study = make_study()
     with pytest.raises(BrokenExecutor):
         study.optimize(die, partial(ProcessPoolExecutor, 1, mp_context=FORKS))
-    assert (study.told, study.pending) == (0, ())
+    assert (study.measured, study.pending) == (0, ())
 
 
 class Weighing(Executor):
@@ -423,8 +423,8 @@ def test_loky_measures_functions_without_a_name_and_survives_a_dead_worker(tmp_p
     study = make_study()
     result = study.optimize(measure, start)
     assert result.success
-    assert [t.value for t in study.trials if t.state == "told"] == [
-        wave_(t.region) for t in study.trials if t.state == "told"
+    assert [t.value for t in study.trials if t.state == "measured"] == [
+        wave_(t.region) for t in study.trials if t.state == "measured"
     ]
 
 
@@ -473,11 +473,11 @@ def test_dask_workers_draw_the_noise_of_the_seed(cluster: Any) -> None:
 
 def test_a_dask_worker_that_is_killed_costs_one_trial_at_most(cluster: Any, tmp_path: Path) -> None:
     study = make_study()
-    result = study.optimize(partial(die_once, tmp_path), cluster, on_error="give_up")
+    result = study.optimize(partial(die_once, tmp_path), cluster, on_error="fail")
     assert (tmp_path / "died").exists()
     assert result.success
     assert result.nfev == 12
-    assert states(study).count("given up") <= 1
+    assert states(study).count("failed") <= 1
 
 
 class Late(Future[Any]):
@@ -511,7 +511,7 @@ class Asking(Executor):
 def test_a_worker_that_asks_for_its_kit_while_others_are_looked_at_gets_it() -> None:
     study = make_study(budget=4)
     study.optimize(wave, Asking())
-    assert states(study) == ["told"] * 4
+    assert states(study) == ["measured"] * 4
 
 
 class Killed(Executor):
@@ -549,12 +549,12 @@ class KilledWorker(Exception):
 @pytest.mark.parametrize("deaths", [1, 2])
 def test_a_trial_is_given_up_only_if_its_worker_dies_of_it_alone(deaths: int) -> None:
     study = make_study(budget=6, policy=zn.UniformGrid(level=2))
-    study.optimize(wave, Killed(0.25, deaths), on_error="give_up", max_failures=20)
-    given_up = [trial for trial in study.trials if trial.state == "given up"]
-    assert all(float(trial.region.center[0]) == 0.375 for trial in given_up)
-    assert bool(given_up) == (deaths > 1)
-    assert "withdrawn" not in states(study)
-    assert study.told == 6
+    study.optimize(wave, Killed(0.25, deaths), on_error="fail", max_failures=20)
+    failed = [trial for trial in study.trials if trial.state == "failed"]
+    assert all(float(trial.region.center[0]) == 0.375 for trial in failed)
+    assert bool(failed) == (deaths > 1)
+    assert "cancelled" not in states(study)
+    assert study.measured == 6
 
 
 def test_dask_without_workers_is_said_and_ends_with_the_trials_handed_back(
@@ -569,7 +569,7 @@ def test_dask_without_workers_is_said_and_ends_with_the_trials_handed_back(
         with pytest.raises(TimeoutError, match=r"no worker for .* 2 trials waited for one; they were handed back"):
             study.optimize(wave, client, workers=2)
         assert [record.message for record in caplog.records if "no worker" in record.message]
-        assert (study.pending, study.told) == ((), 0)
+        assert (study.pending, study.measured) == ((), 0)
         with pytest.raises(zn.InvalidInput, match="no workers yet"):
             study.optimize(wave, client)
 

@@ -106,16 +106,16 @@ def test_forbidding_later_is_forbidding_from_the_start_for_what_comes_then() -> 
 
 
 def test_what_forbidden_said_at_the_start_stays_and_give_ups_are_counted_with_it() -> None:
-    study = begun(forbidden=[{"x": (0.8, 1)}], max_looks=2)
+    study = begun(forbidden=[{"x": (0.8, 1)}], max_replicates=2)
     study.forbid([(0.7, 0.9)])
     study.forbid([(0.1, 0.2)])
     study.forbid([(0.1, 0.2)])  # does nothing
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     assert len(study.forbidden) == 2
     with pytest.raises(zn.InvalidInput, match=r"allowed as a whole: x 0\.7\.\.0\.9"):
         study.allow([(0.72, 0.74)])
     assert study.allow([(0, 1)]) == 3
-    with pytest.raises(zn.InvalidInput, match="nothing was given up or forbidden within"):
+    with pytest.raises(zn.InvalidInput, match="nothing was failed or forbidden within"):
         study.allow([(0, 0.5)])
     cells = [study.space.cell((6, index)) for index in range(64)]
     tree = study.tree
@@ -132,7 +132,7 @@ def test_trials_under_way_there_are_named_and_stay_under_way() -> None:
     assert trials[1] in there
     assert len(study.pending) == 3
     study.tell(trials[1], 0.5)
-    assert study.trials[trials[1].number].state == "told"
+    assert study.trials[trials[1].number].state == "measured"
 
 
 def test_the_past_is_as_it_was_before() -> None:
@@ -141,7 +141,7 @@ def test_the_past_is_as_it_was_before() -> None:
     study.forbid([(0, 0.2)])
     trial = study.ask()
     study.tell(trial, 0.1)
-    then, now = study.past(6, 7)
+    then, now = study.snapshot(6, 7)
     assert now.forbidden
     assert then.found == best or then.forbidden  # after the sixth value, before or after it was forbidden
     assert now.tree.forbidden.any()

@@ -15,9 +15,9 @@ from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods
 
 ENDS: dict[str, Callable[[zn.Study, zn.Trial], None]] = {
-    "given up": lambda study, trial: study.give_up(trial),
-    "never again": lambda study, trial: study.give_up(trial, retry=False),
-    "withdrawn": lambda study, trial: study.withdraw(trial),
+    "failed": lambda study, trial: study.fail(trial),
+    "never again": lambda study, trial: study.fail(trial, retry=False),
+    "cancelled": lambda study, trial: study.cancel(trial),
     "retracted": lambda study, trial: (study.tell(trial, 0.4), study.retract(trial))[1],
 }
 each_end = pytest.mark.parametrize("how", ENDS)
@@ -50,7 +50,7 @@ def test_a_late_value_counts_once_however_often_it_is_told(how: str) -> None:
             again.tell(trial, 0.9)
     study.extend(3)  # also when it could be paid
     study.tell(trial, 0.7)
-    assert (study.told, len(study.observations)) == (1, 1)
+    assert (study.measured, len(study.observations)) == (1, 1)
     assert first_difference(study.settings, study.events) == ""
 
 
@@ -97,7 +97,7 @@ def test_the_note_of_a_late_value_is_kept_and_shown(how: str, tmp_path: Path) ->
 
 
 def test_a_history_in_which_a_trial_counts_twice_is_not_replayed() -> None:
-    study, trial = spent("given up")
+    study, trial = spent("failed")
     study.tell(trial, 0.7)
     *_, (late,) = study.events
     assert isinstance(late, Observed)
@@ -113,7 +113,7 @@ def test_a_shell_and_a_sheet_may_repeat_themselves(tmp_path: Path) -> None:
     path, sheet = tmp_path / "late.db", tmp_path / "asked.csv"
     study = zn.Study.create(path, {"x": (0, 1)}, budget=1, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     zonal("ask", path, "--csv", sheet)
-    zonal("give-up", path, 0)
+    zonal("fail", path, 0)
     study.tell(study.ask(), 0.1)
     for _ in range(2):
         zonal("tell", path, 0, "0.7")
@@ -134,7 +134,7 @@ def test_a_sheet_knows_a_late_value_and_corrects_it(tmp_path: Path) -> None:
     path, sheet = tmp_path / "late.db", tmp_path / "asked.csv"
     study = zn.Study.create(path, {"x": (0, 1)}, budget=1, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     zonal("ask", path, "--csv", sheet)
-    zonal("give-up", path, 0)
+    zonal("fail", path, 0)
     study.tell(study.ask(), 0.1)
 
     def tell(value: str, *options: str, code: int = 0) -> list[str]:
@@ -143,23 +143,23 @@ def test_a_sheet_knows_a_late_value_and_corrects_it(tmp_path: Path) -> None:
         study.refresh()
         return said
 
-    assert tell("0.7")[0] == "Row 1 was left out: trial 0 was given up after the sheet was written."
-    assert tell("0.7", "--changed")[-1].startswith("1 told. ")
+    assert tell("0.7")[0] == "Row 1 was left out: trial 0 was failed after the sheet was written."
+    assert tell("0.7", "--changed")[-1].startswith("1 measured. ")
     before = study.events
     for options in [(), ("--changed",), ("--correct",), ("--correct", "--changed")]:
         (said,) = tell("0.7", *options)
-        assert said.startswith("0 told, 1 known already. ")
+        assert said.startswith("0 measured, 1 known already. ")
     assert study.events == before
     assert "trial 0 was told already (0.7); got 0.8" in tell("0.8", "--changed", code=1)[1]
     for value, options in [("0.8", ("--correct",)), ("0.9", ("--correct", "--changed"))]:
         was = study.observations[0].value
         said, counts = tell(value, *options)
         assert said == f"trial 0 was {was} and is {value} now."
-        assert counts.startswith("0 told, 1 corrected. ")
+        assert counts.startswith("0 measured, 1 corrected. ")
     assert tell("0.7")[0] == "Row 1 was left out: trial 0 was corrected to 0.9 after the sheet was written."
     study.retract(0)
     assert tell("0.9")[0] == "Row 1 was left out: trial 0 was retracted after the sheet was written."
-    assert tell("0.9", "--changed")[-1].startswith("1 told. ")
+    assert tell("0.9", "--changed")[-1].startswith("1 measured. ")
     assert [own.value for own in study.observations] == [0.9]
     assert first_difference(study.settings, study.events) == ""
 
@@ -167,7 +167,7 @@ def test_a_sheet_knows_a_late_value_and_corrects_it(tmp_path: Path) -> None:
 def test_a_client_whose_answers_are_lost_tells_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zn.Study.create(tmp_path / "late.db", {"x": (0, 1)}, budget=1, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     with serving(tmp_path) as server:
-        there, trial = spent("given up", zn.connect(server.url("late")))
+        there, trial = spent("failed", zn.connect(server.url("late")))
         _losing(there, 2, monkeypatch)
         there.tell(trial, 0.7, note="by post")
         assert [(own.value, own.note) for own in there.observations] == [(0.7, "by post")]
@@ -199,9 +199,9 @@ def _losing(there: Any, answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_late_value_is_no_measurement_from_outside_in_the_methods() -> None:
     study = zn.Study({"x": (0, 1)}, budget=1, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     trial = study.ask()
-    study.give_up(trial)
+    study.fail(trial)
     study.tell(study.ask(), 0.1)
     study.tell(trial, 0.7)
     text = methods(study)[0]
     assert "outside the study" not in text
-    assert "given up" not in text
+    assert "failed" not in text

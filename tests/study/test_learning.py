@@ -223,7 +223,7 @@ def test_bad_data_gives_no_nonsense(name: str) -> None:
 
 
 def test_a_wrong_noise_is_noticed_once_and_the_fix_named() -> None:
-    study = zn.Study([(0, 1)], budget=96, kernel=zn.RBF(1.0, 0.3), noise=0.01, max_looks=6)
+    study = zn.Study([(0, 1)], budget=96, kernel=zn.RBF(1.0, 0.3), noise=0.01, max_replicates=6)
     rng = np.random.default_rng(0)
     with pytest.warns(zn.ModelWarning, match="noise=None") as caught:
         study.optimize(lambda region: float(rng.standard_normal()))
@@ -270,7 +270,7 @@ def test_learning_finds_the_optimum_of_the_papers_functions() -> None:
 def test_the_opening_sweep_goes_no_deeper_than_the_policy(arity: int, h_max: int, budget: int) -> None:
     study = zn.Study(zn.Box([(0, 1)], arity=arity), budget=budget, policy=zn.GPOO(h_max=h_max))
     study.optimize(zn.simulate(bump, zn.Mean(), noise=0.1, rng=0))
-    assert study.told == budget
+    assert study.measured == budget
     assert study.tree.depth.max() <= h_max + 1
 
 
@@ -349,7 +349,7 @@ def test_a_small_noise_that_is_right_raises_no_warning(bounds: list[tuple[int, i
         warnings.simplefilter("ignore", zn.NumericalWarning)  # of exact values of a smooth function there are many
         warnings.simplefilter("error", zn.ModelWarning)
         study.optimize(lambda region: float(np.sin(5 * region.center).sum() + noise * rng.standard_normal()))
-    assert study.told == 30  # and not one of them raised an alarm
+    assert study.measured == 30  # and not one of them raised an alarm
 
 
 def test_exact_measurements_stay_exact_across_a_refit() -> None:
@@ -369,7 +369,7 @@ def test_a_huge_value_is_refused_and_changes_nothing() -> None:
     with pytest.raises(zn.InvalidInput, match=r"1e\+200"):
         study.tell(trial, 1e200)
     study.tell(trial, 1.0)
-    assert study.told == 2
+    assert study.measured == 2
 
 
 def test_a_kernel_that_is_neither_is_refused() -> None:
@@ -421,7 +421,7 @@ def test_how_large_noise_is_that_falls_with_weight_is_learned() -> None:
 def test_who_needs_no_noise_may_be_told_that_it_falls() -> None:
     study = zn.Study([(0, 1)], budget=9, noise=zn.PerWeight(), policy=zn.StoOO(zn.GeometricDelta(2, 0.5)))
     study.optimize(lambda region: float(region.center[0]))
-    assert study.told == 9
+    assert study.measured == 9
 
 
 def test_many_features_share_a_lengthscale_in_units_of_their_widths() -> None:

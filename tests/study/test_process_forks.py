@@ -82,7 +82,7 @@ def test_a_forked_process_uses_a_file_that_another_thread_was_using(busy: str, t
         thread.join(30)
     study.refresh()
     assert len(zn.Study.open(tmp_path / "s.db").events) == len(study.events)
-    assert study.told >= 8
+    assert study.measured >= 8
 
 
 def test_a_fork_does_not_wait_for_ever_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,4 +134,4 @@ def test_an_interrupt_while_forking_shuts_no_other_thread_out_of_its_file(tmp_pa
     other.start()
     other.join(30)
     assert not other.is_alive()
-    assert study.told == 1
+    assert study.measured == 1

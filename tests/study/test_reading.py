@@ -124,20 +124,20 @@ def test_the_bands_are_those_of_the_next_round() -> None:
     study = make_study()
     play(study, 7)
     study.ask(2)
-    tree, bands = study.tree, study.bands()
+    tree, confidence_bands = study.tree, study.confidence_bands()
     beta = oracle.beta(8, 2, 5, 0.1)
-    np.testing.assert_allclose(bands.confidence, math.sqrt(beta) * tree.std, rtol=1e-12)
-    np.testing.assert_allclose(bands.variation, 2 * 0.5**tree.depth, rtol=1e-12)
+    np.testing.assert_allclose(confidence_bands.confidence, math.sqrt(beta) * tree.std, rtol=1e-12)
+    np.testing.assert_allclose(confidence_bands.variation, 2 * 0.5**tree.depth, rtol=1e-12)
 
 
 def test_trials_are_listed_with_what_became_of_them() -> None:
     study = make_study()
     told, lost, open_ = study.ask(3)
     study.tell(told, 0.5, sem=0.2, note="first light")
-    study.give_up(lost)
+    study.fail(lost)
     first, second, third = study.trials
-    assert (first.state, first.value, first.sem, first.note) == ("told", 0.5, 0.2, "first light")
-    assert (second.state, second.value, second.sem, second.note) == ("given up", None, None, "")
+    assert (first.state, first.value, first.sem, first.note) == ("measured", 0.5, 0.2, "first light")
+    assert (second.state, second.value, second.sem, second.note) == ("failed", None, None, "")
     assert (third.state, third.value) == ("asked", None)
     assert [(trial.number, trial.node, trial.replicate) for trial in study.trials] == [
         (0, (0, 0), 1),
@@ -161,7 +161,7 @@ def test_a_study_tells_how_far_it_is() -> None:
     study = make_study(budget=7)
     study.ask(3)
     study.tell(1, 0.5)
-    assert repr(study) == "<Study: 1 of 7 told, 2 under way, 3 nodes>"
+    assert repr(study) == "<Study: 1 of 7 measured, 2 pending, 3 nodes>"
 
 
 def test_a_study_knows_what_it_was_given() -> None:
@@ -204,22 +204,22 @@ def test_bands_are_asked_for_while_nothing_can_change() -> None:
     class Curious(zn.GPOO):
         def bind(self, setting: Any) -> Any:
             rules = super().bind(setting)
-            usual = rules.bands
+            usual = rules.confidence_bands
 
-            def bands(tree: Any, t: int) -> Any:
+            def confidence_bands(tree: Any, t: int) -> Any:
                 other = threading.Thread(target=study.recommend, daemon=True)
                 other.start()
                 other.join(0.2)
                 waiting.append(other.is_alive())
                 return usual(tree, t)
 
-            object.__setattr__(rules, "bands", bands)
+            object.__setattr__(rules, "bands", confidence_bands)
             return rules
 
     study = make_study(policy=Curious())
     play(study, 3)
     waiting.clear()
-    study.bands()
+    study.confidence_bands()
     assert waiting == [True]
 
 
@@ -230,17 +230,17 @@ def test_a_study_as_it_was_says_what_it_said_then() -> None:
         play(study, 1)
     numbers = [0, 5, 9, 3, 5]
     before = fingerprint(study)
-    for number, moment in zip(numbers, study.past(*numbers), strict=True):
+    for number, moment in zip(numbers, study.snapshot(*numbers), strict=True):
         best, expected, words, tree = said[number]
-        assert (moment.told, moment.recommend(), str(moment)) == (number, best, words)
+        assert (moment.measured, moment.recommend(), str(moment)) == (number, best, words)
         assert moment.predict([(0.1, 0.4)]) == expected
         assert moment.tree == tree
         assert moment.path == study.path
         assert not hasattr(moment, "ask")
     assert fingerprint(study) == before
-    assert study.past() == []
+    assert study.snapshot() == []
     with pytest.raises(zn.InvalidInput, match="a number of measurements"):
-        study.past(15)
+        study.snapshot(15)
 
 
 @pytest.mark.parametrize(
@@ -248,17 +248,17 @@ def test_a_study_as_it_was_says_what_it_said_then() -> None:
 )
 def test_doubt_is_what_is_left_of_the_prior_standard_deviation(settings: Any) -> None:
     study = make_study([(0, 1), (0, 1)], **settings)
-    np.testing.assert_allclose(study.doubt(), 1.0)
+    np.testing.assert_allclose(study.relative_std(), 1.0)
     play(study, 12)
-    doubt, tree = study.doubt(), study.tree
+    doubt, tree = study.relative_std(), study.tree
     assert ((doubt >= 0) & (doubt <= 1)).all()
     assert doubt[tree.count > 0].max() < 1
     regions = [study.space.cell(node) for node in table_of(study)]
-    np.testing.assert_allclose(study.doubt(regions), doubt, atol=1e-9)
+    np.testing.assert_allclose(study.relative_std(regions), doubt, atol=1e-9)
     if not settings:
         prior = make_study([(0, 1), (0, 1)]).predict(regions).std
         np.testing.assert_allclose(doubt, tree.std / prior, atol=1e-9)
-    far = study.doubt([[(0.99, 1.0), (0.99, 1.0)], trial_region(study)])
+    far = study.relative_std([[(0.99, 1.0), (0.99, 1.0)], trial_region(study)])
     assert far[0] > far[1]
 
 
@@ -269,13 +269,13 @@ def trial_region(study: zn.Study) -> zn.Region:
 def test_counting_beliefs_doubt_what_was_seldom_measured() -> None:
     study = make_study(policy=zn.StoOO(zn.GeometricDelta(2.0)), kernel=None)
     play(study, 20)
-    np.testing.assert_allclose(study.doubt(), 1 / np.sqrt(1 + study.tree.count))
+    np.testing.assert_allclose(study.relative_std(), 1 / np.sqrt(1 + study.tree.count))
 
 
 def test_regions_that_could_not_be_measured_are_listed_until_allowed() -> None:
     study = make_study()
     trial = study.ask()
-    study.give_up(trial, retry=False)
-    assert list(study.barred) == [trial.region]
+    study.fail(trial, retry=False)
+    assert list(study.blocked) == [trial.region]
     study.allow(trial.region)
-    assert list(study.barred) == []
+    assert list(study.blocked) == []

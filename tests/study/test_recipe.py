@@ -36,7 +36,7 @@ def study(text: str, folder: Path = Path()) -> zn.Study:
 def test_every_recipe_makes_a_study_that_works(name: str, folder: Path) -> None:
     made = study(RECIPES[name], folder)
     made.tell(made.ask(), 0.5)
-    assert made.told == 1
+    assert made.measured == 1
 
 
 def section(name: str, remark: str) -> str:
@@ -55,7 +55,7 @@ def test_every_section_of_the_template_can_be_taken(name: str, tmp_path: Path) -
         text = text.replace(section("axes", ""), "")
     made = study(text, tmp_path)
     made.tell(made.ask(), 0.5)
-    assert made.told == 1
+    assert made.measured == 1
 
 
 def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:

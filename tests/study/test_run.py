@@ -58,12 +58,12 @@ def wave(region: zn.Region) -> float:
 
 
 def assert_consistent(study: zn.Study) -> None:
-    """Check that all counts agree and that no trial is left under way."""
+    """Check that all counts agree and that no trial is left pending."""
     states = [trial.state for trial in study.trials]
     assert study.pending == ()
-    assert set(states) <= {"told", "given up", "withdrawn"}
-    assert states.count("told") == study.told == study.tree.count.sum()
-    assert study.remaining == study.budget - study.told
+    assert set(states) <= {"measured", "failed", "cancelled"}
+    assert states.count("measured") == study.measured == study.tree.count.sum()
+    assert study.remaining == study.budget - study.measured
 
 
 # Results.
@@ -84,7 +84,7 @@ def test_maximize_finds_the_best_region_and_says_how_it_went() -> None:
     assert (result.region, result.mean, result.std) == (best.region, best.mean, best.std)
     np.testing.assert_array_equal(result.x, best.region.center)
     assert result.x.shape == (1,)
-    assert result.nfev == 80 == result.study.told
+    assert result.nfev == 80 == result.study.measured
     assert result.success
     assert result.message == "the budget is spent: 80 of 80 measurements made"
     assert f(result.x[None, :])[0] > 0.85
@@ -137,7 +137,7 @@ def test_trials_asked_for_by_hand_stay_under_way() -> None:
     assert result.nfev == 11
     assert study.pending == (mine,)
     study.tell(mine, 0.5)
-    assert study.told == 12
+    assert study.measured == 12
 
 
 # Callbacks and progress.
@@ -147,8 +147,8 @@ def test_the_callback_sees_every_measurement() -> None:
     seen: list[tuple[int, int]] = []
 
     def callback(study: zn.Study, trial: zn.Trial) -> None:
-        assert study.trials[trial.number].state == "told"
-        seen.append((trial.number, study.told))
+        assert study.trials[trial.number].state == "measured"
+        seen.append((trial.number, study.measured))
 
     make_study().optimize(wave, callback=callback)
     assert seen == [(i, i + 1) for i in range(12)]
@@ -157,7 +157,7 @@ def test_the_callback_sees_every_measurement() -> None:
 @pytest.mark.parametrize("workers", [None, 2])
 def test_the_callback_may_stop_the_search(workers: int | None) -> None:
     def callback(study: zn.Study, trial: zn.Trial) -> None:
-        if study.told == 5:
+        if study.measured == 5:
             raise StopIteration
 
     study = make_study()
@@ -166,21 +166,21 @@ def test_the_callback_may_stop_the_search(workers: int | None) -> None:
     assert not result.success
     assert result.message.startswith("stopped by the callback; ")
     assert f"{result.nfev} of 12 measurements made" in result.message
-    assert result.nfev == study.told
-    assert 5 <= result.nfev <= 6  # one may have been under way
+    assert result.nfev == study.measured
+    assert 5 <= result.nfev <= 6  # one may have been pending
     assert_consistent(study)
     assert study.optimize(wave).nfev == 12
 
 
 def test_a_callback_that_fails_leaves_the_study_usable() -> None:
     def callback(study: zn.Study, trial: zn.Trial) -> None:
-        if study.told == 3:
+        if study.measured == 3:
             raise RuntimeError("disk full")
 
     study = make_study()
     with pytest.raises(RuntimeError, match="disk full"):
         study.optimize(wave, callback=callback)
-    assert study.told == 3
+    assert study.measured == 3
     assert_consistent(study)
     with executor_of(2) as executor, pytest.raises(RuntimeError, match="disk full"):
         make_study().optimize(wave, executor, callback=callback)
@@ -231,8 +231,8 @@ def test_an_error_in_a_measurement_hands_over_the_study() -> None:
     with pytest.raises(OSError, match="cloudy") as caught:
         zn.maximize(measure, [(0, 1)], 12, kernel=zn.RBF(0.1, 0.2), noise=0.1)
     study: zn.Study = caught.value.study  # type: ignore[attr-defined]
-    assert study.told >= 1
-    assert f"{study.told} measurements were told before" in caught.value.__notes__[0]
+    assert study.measured >= 1
+    assert f"{study.measured} measurements were told before" in caught.value.__notes__[0]
     assert_consistent(study)
     assert study.optimize(wave).nfev == 12
 
@@ -243,15 +243,15 @@ def test_an_error_before_any_measurement_hands_over_the_study_too() -> None:
 
     with pytest.raises(OSError, match="cloudy") as caught:
         zn.maximize(measure, [(0, 1)], 12, kernel=zn.RBF(0.1, 0.2), noise=0.1)
-    assert caught.value.study.told == 0  # type: ignore[attr-defined]
+    assert caught.value.study.measured == 0  # type: ignore[attr-defined]
 
 
 def test_an_exhausted_search_keeps_what_it_knows() -> None:
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
     result = study.optimize(wave)
     assert not result.success
-    assert "max_looks=1" in result.message
-    assert result.nfev == study.told == 3
+    assert "max_replicates=1" in result.message
+    assert result.nfev == study.measured == 3
     assert_consistent(study)
 
 
@@ -263,7 +263,7 @@ def test_a_warning_turned_into_an_error_is_what_the_user_sees() -> None:
         with pytest.raises(zn.ModelWarning):
             study.optimize(lambda region: float(rng.standard_normal()))
     assert_consistent(study)
-    assert study.told > 0
+    assert study.measured > 0
 
 
 # Executors.
@@ -391,13 +391,13 @@ def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
             started.wait()
             if number == 1:
                 raise OSError("cloudy")
-            wait_for(lambda: "given up" in {trial.state for trial in study.trials})  # the other has failed
+            wait_for(lambda: "failed" in {trial.state for trial in study.trials})  # the other has failed
         return wave(region)
 
     study = make_study()
     with ThreadPoolExecutor(3) as executor, pytest.raises(OSError, match="cloudy"):
         study.optimize(measure, executor)
-    assert sorted(trial.state for trial in study.trials) == ["given up", "told", "told"]
+    assert sorted(trial.state for trial in study.trials) == ["failed", "measured", "measured"]
     assert_consistent(study)
     with ThreadPoolExecutor(3) as executor:
         assert study.optimize(measure, executor).nfev == 12
@@ -417,8 +417,8 @@ def test_nonsense_from_one_worker_does_not_lose_the_others_measurements() -> Non
     study = make_study()
     with ThreadPoolExecutor(3) as executor, pytest.raises(zn.InvalidInput, match="got nan"):
         study.optimize(measure, executor)
-    assert sorted(trial.state for trial in study.trials).count("given up") == 1
-    assert study.told >= 2
+    assert sorted(trial.state for trial in study.trials).count("failed") == 1
+    assert study.measured >= 2
     assert_consistent(study)
 
 
@@ -427,11 +427,11 @@ def test_exhaustion_does_not_lose_measurements_under_way() -> None:
         time.sleep(0.2 if region.node == (1, 1) else 0.01)
         return wave(region)
 
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
     with ThreadPoolExecutor(2) as executor:
         result = study.optimize(measure, executor)
     assert not result.success
-    assert [trial.state for trial in study.trials] == ["told"] * 3
+    assert [trial.state for trial in study.trials] == ["measured"] * 3
     assert_consistent(study)
 
 
@@ -450,7 +450,7 @@ def test_an_executor_that_takes_no_more_work_leaves_no_trial_under_way() -> None
 
 def test_a_keyboard_interrupt_from_the_measurement_returns_the_best_so_far() -> None:
     def measure(region: zn.Region) -> float:
-        if study.told == 4:
+        if study.measured == 4:
             raise KeyboardInterrupt
         return wave(region)
 
@@ -472,7 +472,7 @@ def test_being_interrupted_is_no_fault_of_the_region() -> None:
         assert not study.optimize(measure).success
     assert study.tree.askable[0]
     assert len(study.tree) == 1
-    with ThreadPoolExecutor(4) as executor:  # four looks at the root are under way
+    with ThreadPoolExecutor(4) as executor:  # four looks at the root are pending
         assert not study.optimize(measure, executor).success
     assert study.tree.askable[0]
     assert len(study.tree) == 1
@@ -490,8 +490,8 @@ def report(result: zn.Result | None, study: zn.Study, **more: Any) -> None:
         "success": result.success if result else None,
         "message": result.message if result else "",
         "nfev": result.nfev if result else None,
-        "told": study.told,
-        "given up": sum(trial.state in ("given up", "withdrawn") for trial in study.trials),
+        "measured": study.measured,
+        "failed": sum(trial.state in ("failed", "cancelled") for trial in study.trials),
         "root askable": bool(study.tree.askable[0]),
         "restored": signal.getsignal(signal.SIGINT) is signal.default_int_handler,
     }
@@ -547,7 +547,7 @@ def play_own_handler() -> None:
     signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
 
     def measure(region: zn.Region) -> float:
-        if study.told == 3:
+        if study.measured == 3:
             signal.raise_signal(signal.SIGINT)
         return wave(region)
 
@@ -640,11 +640,11 @@ def play_lines(every: int, budget: int = 2, **settings: Any) -> None:
             try:
                 assert_consistent(study)
                 # Only before the first round and after the last does an interrupt come through.
-                assert result is not None or not study.trials or study.told == budget
+                assert result is not None or not study.trials or study.measured == budget
                 if study.remaining:
                     assert result is None or (not result.success and "interrupted" in result.message)
                     study.optimize(wave)
-                assert [t.node for t in study.trials if t.state == "told"] == [t.node for t in alone.trials]
+                assert [t.node for t in study.trials if t.state == "measured"] == [t.node for t in alone.trials]
                 np.testing.assert_array_equal(study.tree.mean, alone.tree.mean)
                 np.testing.assert_array_equal(study.tree.std, alone.tree.std)
             except Exception as error:
@@ -679,11 +679,11 @@ def play_hammer() -> None:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             except KeyboardInterrupt:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
-        rounds += study.told
+        rounds += study.measured
         returned += result is not None and not result.success
         try:
             assert_consistent(study)
-            assert result is None or result.nfev == study.told
+            assert result is None or result.nfev == study.measured
         except AssertionError as error:
             torn.append(str(error)[:200])
     print(json.dumps({"torn": torn, "returned": returned, "rounds": rounds}), flush=True)
@@ -743,7 +743,7 @@ def test_ctrl_c_during_a_slow_measurement_returns_the_best_so_far() -> None:
     assert time.monotonic() - start < 60  # not the two minutes of the measurement
     assert not told["success"]
     assert told["message"] == "interrupted by Ctrl-C; 2 of 12 measurements made"
-    assert (told["nfev"], told["told"], told["given up"]) == (2, 2, 1)
+    assert (told["nfev"], told["measured"], told["failed"]) == (2, 2, 1)
     assert told["restored"]
 
 
@@ -754,7 +754,7 @@ def test_ctrl_c_while_threads_measure_returns_the_best_so_far_and_bars_no_region
         told = outcome(process)
     assert not told["success"]
     assert "interrupted by Ctrl-C" in told["message"]
-    assert (told["nfev"], told["told"], told["given up"]) == (0, 0, 4)
+    assert (told["nfev"], told["measured"], told["failed"]) == (0, 0, 4)
     assert told["restored"]
     assert told["root askable"]  # which all four were measuring
 
@@ -766,7 +766,7 @@ def test_ctrl_c_in_a_terminal_reaches_worker_processes_too() -> None:
         told = outcome(process)
     assert not told["success"]
     assert "interrupted by Ctrl-C" in told["message"]
-    assert (told["nfev"], told["told"], told["given up"]) == (0, 0, 2)
+    assert (told["nfev"], told["measured"], told["failed"]) == (0, 0, 2)
 
 
 def test_ctrl_c_is_left_to_a_program_that_handles_it() -> None:
@@ -781,7 +781,7 @@ def test_ctrl_c_while_a_region_is_chosen_does_not_wait_for_its_measurement() -> 
     with scene("while choosing") as process:
         told = outcome(process)
     assert not told["success"]
-    assert (told["told"], told["given up"]) == (2, 1)
+    assert (told["measured"], told["failed"]) == (2, 1)
     assert told["calls"] == 2
 
 

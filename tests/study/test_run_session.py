@@ -93,7 +93,7 @@ def test_two_runs_that_take_over_do_not_take_from_each_other(monkeypatch: pytest
         thread.start()
     for thread in threads:
         thread.join()
-    assert study.told == 12
+    assert study.measured == 12
     assert sorted(taken(study)) == [0, 1, 2, 3]
 
 
@@ -105,7 +105,7 @@ def test_two_processes_never_take_up_the_same_trial(tmp_path: Path) -> None:
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0]
     study.refresh()
     assert sorted(taken(study)) == list(range(8))
-    assert study.told == 12
+    assert study.measured == 12
 
 
 def test_who_is_gone() -> None:
@@ -193,9 +193,9 @@ def test_trials_given_up_do_not_count() -> None:
 
     with pytest.raises(OSError, match="no signal"):
         parts.optimize(fails_once, n=4)
-    assert parts.told == 1
+    assert parts.measured == 1
     parts.optimize(fails_once, n=3)
-    assert (parts.told, parts.remaining) == (4, 6)
+    assert (parts.measured, parts.remaining) == (4, 6)
 
 
 def test_callbacks_see_the_study_itself() -> None:

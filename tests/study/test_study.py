@@ -1,4 +1,4 @@
-"""The rules of the game: asking, telling, observing, giving up, budgets, units and directions."""
+"""The rules of the game: asking, telling, observing, failing, budgets, units and directions."""
 
 import copy
 import doctest
@@ -75,7 +75,7 @@ def test_a_round_counts_what_is_told_and_under_way() -> None:
     first, second = study.ask(), study.ask()
     study.tell(second, 0.5)
     third = study.ask()
-    study.give_up(third)
+    study.fail(third)
     study.ask()
     study.tell(first, 0.5)
     assert recorder.rounds[:5] == [("ask", 1), ("ask", 2), ("tell", 1), ("ask", 3), ("ask", 3)]
@@ -92,7 +92,7 @@ def test_line_6_counts_this_tell_and_no_pending_trials() -> None:
     ((question, t, _, std),) = recorder.log
     assert (question, t) == ("tell", 1)
     _, expected = dense([(trials[1].region, 0.5, NOISE)], [trials[1].region])
-    assert std[0] == pytest.approx(expected[0], abs=1e-12)  # of the told one only
+    assert std[0] == pytest.approx(expected[0], abs=1e-12)  # of the measured one only
 
 
 def test_observations_do_not_advance_the_round() -> None:
@@ -257,7 +257,7 @@ def test_an_observation_of_a_node_counts_for_the_belief_only() -> None:
     np.testing.assert_array_equal(after.count, before.count)
     np.testing.assert_array_equal(after.expanded, before.expanded)
     assert len(after) == len(before)
-    assert (study.told, study.remaining, len(study.trials), study.pending) == (3, 57, 3, ())
+    assert (study.measured, study.remaining, len(study.trials), study.pending) == (3, 57, 3, ())
     told = [(trial.region, float(trial.value or 0), NOISE) for trial in study.trials]
     regions = [study.space.cell(node) for node in table_of(study)]
     mean, std = dense([*told, (child, 0.8, 0.05)], regions)
@@ -328,22 +328,22 @@ def test_a_trial_may_be_told_by_its_number() -> None:
     assert fingerprint(one) == fingerprint(other)
     one.ask()
     one.tell(np.int64(3), 0.5)  # type: ignore[arg-type]
-    assert one.told == 4
+    assert one.measured == 4
 
 
 def test_a_trial_that_has_travelled_may_be_told() -> None:
     study = make_study()
     trial = pickle.loads(pickle.dumps(study.ask()))
     study.tell(trial, 0.5)
-    assert study.told == 1
+    assert study.measured == 1
 
 
 def test_a_record_from_the_list_of_trials_may_be_told_and_given_up() -> None:
     study = make_study()
     study.ask(2)
     study.tell(study.trials[0], 0.5)
-    study.give_up(study.trials[1])
-    assert [trial.state for trial in study.trials] == ["told", "given up"]
+    study.fail(study.trials[1])
+    assert [trial.state for trial in study.trials] == ["measured", "failed"]
 
 
 @examples(30)
@@ -433,23 +433,23 @@ def test_the_budget_is_exact(steps: list[str]) -> None:
                 study.tell(pending[0], 0.5)
                 told += 1
             else:
-                study.give_up(pending[-1], retry=step == "give up")
+                study.fail(pending[-1], retry=step == "give up")
                 lost += 1
-        assert study.told == told
+        assert study.measured == told
         assert len(study.pending) == asked - told - lost
         assert study.budget == budget
         assert study.remaining == budget - (asked - lost)
         assert 0 <= asked - lost <= budget
         assert study.tree.count.sum() == told
         states = Counter(trial.state for trial in study.trials)
-        assert states == Counter({"told": told, "given up": lost, "asked": asked - told - lost})
+        assert states == Counter({"measured": told, "failed": lost, "asked": asked - told - lost})
 
 
 def test_giving_up_refunds_and_extending_adds() -> None:
     study = make_study(budget=2)
     trials = study.ask(2)
     assert study.remaining == 0
-    study.give_up(trials[0])
+    study.fail(trials[0])
     assert study.remaining == 1
     study.tell(study.ask(), 0.1)
     with pytest.raises(zn.BudgetSpent):
@@ -463,22 +463,22 @@ def test_giving_up_refunds_and_extending_adds() -> None:
 
 
 @examples(25)
-@given(max_looks=st.integers(1, 3), batch=st.integers(1, 4), arity=st.integers(2, 3), d=st.integers(1, 2))
-def test_no_region_is_looked_at_more_than_max_looks(max_looks: int, batch: int, arity: int, d: int) -> None:
+@given(max_replicates=st.integers(1, 3), batch=st.integers(1, 4), arity=st.integers(2, 3), d=st.integers(1, 2))
+def test_no_region_is_looked_at_more_than_max_looks(max_replicates: int, batch: int, arity: int, d: int) -> None:
     policy = zn.GPOO(delta=zn.GeometricDelta(0.05, 0.5), h_max=4)  # would look often
-    study = make_study(zn.Box([(0, 1)] * d, arity=arity), max_looks=max_looks, policy=policy)
+    study = make_study(zn.Box([(0, 1)] * d, arity=arity), max_replicates=max_replicates, policy=policy)
     for _ in range(40 // batch):
         study.ask(batch)
         looks = Counter(trial.node for trial in study.trials)
-        assert max(looks.values()) <= max_looks
-        for trial in study.pending[::2]:  # some stay under way
+        assert max(looks.values()) <= max_replicates
+        for trial in study.pending[::2]:  # some stay pending
             study.tell(trial, wave(trial.region))
-    assert study.tree.count.max() == max_looks
+    assert study.tree.count.max() == max_replicates
 
 
 def test_a_region_with_its_looks_used_up_is_split_when_it_would_win() -> None:
     never = zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=3)
-    study = make_study(max_looks=2, policy=never)
+    study = make_study(max_replicates=2, policy=never)
     nodes = play(study, 10, lambda region: float(region.center[0] < 0.5))
     assert nodes[:2] == [(0, 0)] * 2
     assert nodes[2:5] == [(1, 0), (1, 0), (2, 0)]  # not (1, 1), though it was never looked at
@@ -487,14 +487,14 @@ def test_a_region_with_its_looks_used_up_is_split_when_it_would_win() -> None:
 
 
 def test_looks_under_way_count_as_looks() -> None:
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=3))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=3))
     assert [trial.node for trial in study.ask(3)] == [(0, 0), (1, 0), (1, 1)]
-    study.give_up(1)
+    study.fail(1)
     assert study.ask().node == (1, 0)  # may be looked at again
 
 
 def test_a_region_split_by_force_may_be_recommended_once_told() -> None:
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=1))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=1))
     root, left, right = study.ask(3)
     study.tell(left, 0.1)
     study.tell(root, 0.2)
@@ -504,22 +504,22 @@ def test_a_region_split_by_force_may_be_recommended_once_told() -> None:
 
 
 def test_exhaustion_says_why() -> None:
-    study = make_study(max_looks=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
+    study = make_study(max_replicates=1, policy=zn.GPOO(delta=zn.GeometricDelta(2), h_max=0))
     assert play(study, 3) == [(0, 0), (1, 0), (1, 1)]
     before = fingerprint(study)
-    with pytest.raises(zn.Exhausted, match=r"max_looks=1.*Raise max_looks") as caught:
+    with pytest.raises(zn.Exhausted, match=r"max_replicates=1.*Raise max_replicates") as caught:
         study.ask()
-    assert "given up" not in str(caught.value)
+    assert "failed" not in str(caught.value)
     assert fingerprint(study) == before
     assert study.recommend().node == (0, 0)
 
-    study = make_study(zn.Box([(0, 1)], smallest=0.5), max_looks=2)
+    study = make_study(zn.Box([(0, 1)], smallest=0.5), max_replicates=2)
     for trial in study.ask(2):
         study.tell(trial, 0.1)
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     study.tell(study.ask(), 0.1)
     study.tell(study.ask(), 0.1)
-    with pytest.raises(zn.Exhausted, match=r"max_looks=2.*1 were given up as impossible.*smallest"):
+    with pytest.raises(zn.Exhausted, match=r"max_replicates=2.*1 were failed as impossible.*smallest"):
         study.ask()
 
 
@@ -529,35 +529,35 @@ def test_exhaustion_says_why() -> None:
 def test_a_region_given_up_may_be_asked_for_again() -> None:
     study = make_study()
     trial = study.ask()
-    study.give_up(trial)
+    study.fail(trial)
     again = study.ask()
     assert (again.number, again.node, again.replicate) == (1, (0, 0), 1)
 
 
 def test_a_region_that_cannot_be_measured_is_never_asked_for_again_but_its_children_are() -> None:
     study = make_study()
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     nodes = play(study, 20)
     assert (0, 0) not in nodes
     assert set(nodes[:2]) == {(1, 0), (1, 1)}
     assert study.remaining == 40
     bad = study.ask()
-    study.give_up(bad, retry=False)
+    study.fail(bad, retry=False)
     assert bad.node not in play(study, 20)
 
 
 def test_a_region_that_cannot_be_measured_is_not_recommended_unless_it_was() -> None:
     study = make_study()
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     assert study.tree.first_child[0] == 1
     assert not study.tree.expanded[0]
-    study.give_up(study.ask(), retry=False)
+    study.fail(study.ask(), retry=False)
     assert study.recommend().node == (0, 0)  # for want of anything measured
     study = make_study()
     one, two, three = study.ask(3)
     study.tell(one, 0.5)
-    study.give_up(two, retry=False)
-    study.tell(three, 0.7)  # still under way when the other was given up
+    study.fail(two, retry=False)
+    study.tell(three, 0.7)  # still pending when the other was failed
     assert study.recommend().node == (0, 0)
     assert study.tree.count[0] == 2
 
@@ -567,10 +567,10 @@ def test_three_give_ups_in_a_row_mean_that_a_region_cannot_be_measured(caplog: p
     for _ in range(2):
         trial = study.ask()
         assert trial.node == (0, 0)
-        study.give_up(trial)
+        study.fail(trial)
     with caplog.at_level(logging.WARNING, logger="zonal"):
-        study.give_up(study.ask())
-    assert "x 0..1 was given up 3 times in a row" in caplog.text
+        study.fail(study.ask())
+    assert "x 0..1 was failed 3 times in a row" in caplog.text
     assert study.ask().node == (1, 0)
     assert not study.tree.askable[0]
 
@@ -596,8 +596,8 @@ def test_who_listens_hears_one_line_a_measurement(caplog: pytest.LogCaptureFixtu
 def test_a_measurement_in_between_forgives_give_ups() -> None:
     study = make_study(policy=zn.GPOO(delta=zn.GeometricDelta(1e-6), h_max=3))  # stays at the root
     for _ in range(4):
-        study.give_up(study.ask())
-        study.give_up(study.ask())
+        study.fail(study.ask())
+        study.fail(study.ask())
         trial = study.ask()
         assert trial.node == (0, 0)
         study.tell(trial, 0.5)
@@ -610,12 +610,12 @@ def test_a_root_that_always_fails_gives_way_to_its_children(retry: bool) -> None
     while study.remaining:
         trial = study.ask()
         if trial.node == (0, 0):
-            study.give_up(trial, retry=retry)
+            study.fail(trial, retry=retry)
         else:
             study.tell(trial, wave(trial.region))
         steps += 1
         assert steps <= 13
-    assert study.told == 10
+    assert study.measured == 10
 
 
 def test_a_smallest_region_that_always_fails_does_not_hold_up_the_others() -> None:
@@ -624,7 +624,7 @@ def test_a_smallest_region_that_always_fails_does_not_hold_up_the_others() -> No
     while study.remaining:
         trial = study.ask()
         if trial.node == (2, 1):
-            study.give_up(trial)
+            study.fail(trial)
             failures += 1
         else:
             study.tell(trial, 1.0 if trial.region.bounds[0, 0] <= 0.3 <= trial.region.bounds[0, 1] else 0.0)
@@ -643,9 +643,9 @@ def test_if_everything_fails_the_search_ends(retry: bool, space: zn.Box) -> None
         while sum(looks.values()) < 1000:
             trial = study.ask()
             looks[trial.node] += 1
-            study.give_up(trial, retry=retry)
+            study.fail(trial, retry=retry)
 
-    with pytest.raises(zn.Exhausted, match=f"{regions} were given up as impossible"):
+    with pytest.raises(zn.Exhausted, match=f"{regions} were failed as impossible"):
         fail_always()
     assert len(looks) == regions
     assert looks.pop((0, 0)) == (3 if retry else 1)
@@ -756,7 +756,7 @@ def test_nothing_is_asked_split_or_recommended_below_smallest(data: st.DataObjec
         space,
         kernel=zn.RBF(VARIANCE, [0.3 * side for side in sides]),
         feedback=zn.Center(),
-        max_looks=data.draw(st.sampled_from([None, 2])),
+        max_replicates=data.draw(st.sampled_from([None, 2])),
         policy=zn.GPOO(delta=zn.GeometricDelta(data.draw(st.sampled_from([0.05, 5])), 0.7), h_max=6),
     )
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -767,7 +767,7 @@ def test_nothing_is_asked_split_or_recommended_below_smallest(data: st.DataObjec
         except zn.Exhausted:
             break
         if rng.random() < 0.1:
-            study.give_up(trial, retry=False)
+            study.fail(trial, retry=False)
         else:
             study.tell(trial, float(rng.normal()))
         regions += [trial.region, study.recommend().region]
@@ -848,8 +848,8 @@ def test_a_warning_turned_into_an_error_leaves_the_study_whole() -> None:
     with pytest.raises(zn.NumericalWarning):  # warnings are errors here, as they may be for users
         study.tell(trial, 5.0)
     if trial in study.pending:
-        study.give_up(trial)
-    assert study.tree.count.sum() == study.told
+        study.fail(trial)
+    assert study.tree.count.sum() == study.measured
     play(study, 2, lambda region: 0.0)
 
 
@@ -899,7 +899,7 @@ def test_after_any_history_the_table_and_the_next_choice_are_those_of_a_dense_co
         noise=lambda region: 0.05 + 0.1 * float(region.widths[0]),
         mean=mean,
         direction="maximize" if sign > 0 else "minimize",
-        max_looks=2 if rng.random() < 0.5 else None,
+        max_replicates=2 if rng.random() < 0.5 else None,
         policy=zn.GPOO(delta=lambda h: c * rho**h, theta=theta, h_max=h_max),
     )
     measured: list[tuple[zn.Region, float, float]] = []
@@ -922,7 +922,7 @@ def test_after_any_history_the_table_and_the_next_choice_are_those_of_a_dense_co
             tree = study.tree  # grown by leaves that won with their looks used up
             means, _ = believed([])
             _, stds = believed([looked(trial.region) for trial in pending])
-            beta = oracle.beta(study.told + len(pending) + 1, arity, h_max, theta)
+            beta = oracle.beta(study.measured + len(pending) + 1, arity, h_max, theta)
             row = list(table_of(study)).index(chosen)
             able = tree.askable.copy()
             able[row] = True
@@ -933,7 +933,7 @@ def test_after_any_history_the_table_and_the_next_choice_are_those_of_a_dense_co
             study.tell(trial, value)
             measured.append(looked(trial.region, value))
         elif step == "give up" and pending:
-            study.give_up(pending[0], retry=bool(rng.random() < 0.5))
+            study.fail(pending[0], retry=bool(rng.random() < 0.5))
         elif step == "observe":
             low = rng.uniform(0, sides) - 1
             region = study.space.region(np.stack([low, rng.uniform(low, sides - 1)], axis=1))
@@ -952,10 +952,10 @@ def test_after_any_history_the_table_and_the_next_choice_are_those_of_a_dense_co
 def test_a_copy_goes_on_as_the_original_does(
     duplicate: Callable[[zn.Study], zn.Study], feedback: Feedback
 ) -> None:
-    study = make_study(feedback=feedback, max_looks=3, budget=200)
+    study = make_study(feedback=feedback, max_replicates=3, budget=200)
     play(study, 25)
     study.observe([(0.1, 0.2)], 0.5)
-    study.give_up(study.ask())
+    study.fail(study.ask())
     study.ask(3)
     twin = duplicate(study)
     assert fingerprint(twin) == fingerprint(study)

@@ -25,7 +25,7 @@ def study() -> zn.Study:
     )
     study.optimize(zn.simulate(bump, zn.Mean(), 0.1, rng=0), n=9)
     study.tell(study.ask(), 5.5, sem=0.05, note="cloudy")
-    study.give_up(study.ask())
+    study.fail(study.ask())
     study.ask()
     return study
 
@@ -41,7 +41,7 @@ def test_the_table_has_every_trial_with_what_became_of_it(study: zn.Study) -> No
     assert table["region"] == [trial.region.name for trial in trials]
     assert table["l [deg]"] == [Span(*trial.region["l"]) for trial in trials]
     assert table["flux [Jy]"] == [trial.value for trial in trials]
-    assert table["state"] == ["told"] * 10 + ["given up", "asked"]
+    assert table["state"] == ["measured"] * 10 + ["failed", "asked"]
     assert table["sem [Jy]"][9] == 0.05
     assert table["note"][9] == "cloudy"
     mean, std = study.predict([trial.region for trial in trials])
@@ -56,7 +56,7 @@ def test_observations_follow_the_trials_without_a_number() -> None:
     table = study.table()
     assert table.title == "1 trial and 1 observation"
     assert table["number"] == [0, None]
-    assert table["state"] == ["told", "observed"]
+    assert table["state"] == ["measured", "observed"]
     assert table["value"] == [1.0, 0.7]
     assert table["sem"] == [None, 0.2]
     assert table["l [deg]"][1] == Span(0.0, 1.0)
@@ -69,7 +69,7 @@ def test_an_axis_called_like_a_column_of_ours_keeps_its_name() -> None:
     study.observe("A > a > c > e", 0.5)
     table = study.table()
     assert list(table.columns)[:6] == ["number", "trial trial region", "state", "region", "trial region", "mean"]
-    assert table["trial state"] == ["told", "observed"]
+    assert table["trial state"] == ["measured", "observed"]
     assert [table[name][1] for name in levels] == ["A", "a", "c", "e"]
     assert table["trial trial region"][1] == "A > a > c > e"
     for listing in (study.top(1), study.above(-9.0)):
@@ -98,7 +98,7 @@ def test_the_best_regions_are_those_recommended(study: zn.Study) -> None:
     assert top["region"] == [own.region.name for own in best]
     assert top["mean [Jy]"] == [own.mean for own in best]
     assert top["probability best"] == [own.probability_best for own in best]
-    nodes = [trial.node for trial in study.trials if trial.state == "told"]
+    nodes = [trial.node for trial in study.trials if trial.state == "measured"]
     assert top["looks"] == [nodes.count(own.node) for own in best]
     assert len(study.top()) == 5
     with pytest.raises(zn.InvalidInput, match="the number of regions must be at least 1"):
@@ -121,7 +121,7 @@ def test_every_space_has_tables_and_cards(name: str) -> None:
 
 def test_a_result_shows_the_answer_and_holds_its_study() -> None:
     result = zn.maximize(zn.simulate(bump, zn.Mean(), 0.1, rng=0), BOX, 6, kernel=zn.RBF(1.0, 1.0), noise=0.1)
-    assert result.study.told == 6
+    assert result.study.measured == 6
     assert result.region.name in result._repr_html_()
     assert "6 of 6 measurements made" in result._repr_html_()
     assert "± " in result._repr_html_()
@@ -130,7 +130,7 @@ def test_a_result_shows_the_answer_and_holds_its_study() -> None:
 
 def test_a_study_in_words_names_its_best_region_with_unit_and_sensible_digits(study: zn.Study) -> None:
     best, (first, pending, sizes, second, *rest) = study.recommend(), str(study).splitlines()
-    assert first == "flux: 10 of 12 measured, 1 under way"
+    assert first == "flux: 10 of 12 measured, 1 pending"
     assert pending == f"pending: trial {study.pending[0].number}, {study.pending[0].region.name}"
     assert sizes == "64 smallest regions: l 0.5 deg, b 0.25"
     assert second.startswith(f"best so far {best.region.name}: ")

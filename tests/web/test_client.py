@@ -69,19 +69,19 @@ def test_a_remote_study_walks_as_a_local_one(server: Server, kind: str) -> None:
     there.retract(1)
     trial = there.ask()
     assert there.pending == (trial,)
-    there.give_up(trial)
+    there.fail(trial)
     assert there.allow(trial.region) == 1
-    there.withdraw(there.ask())
+    there.cancel(there.ask())
     part, *_, rest = SPACES[kind].split(SPACES[kind].cell((0, 0)))
     limited = there.ask(within=[part, rest], avoid=rest)
     assert part.holds(limited.region)
     assert there.under_way[0].avoid == (rest,)
     assert there.forbid(part, note="a wall", by="Anna") == [limited]
     assert there.forbidden == (part,)
-    there.withdraw(limited)
+    there.cancel(limited)
     assert there.allow(part) == 1
     there.extend(2)
-    assert (there.budget, there.told) == (10, 4)
+    assert (there.budget, there.measured) == (10, 4)
     assert isinstance(there.refit(), bool)
 
 
@@ -93,12 +93,12 @@ def test_optimize_measures_here_and_tells_there(server: Server) -> None:
     assert (found.success, found.nfev) == (True, 6)
     found = there.optimize(lambda region: float(region.center[0]), take_over=True, workers=2)
     assert (found.success, found.nfev) == (True, 12)
-    assert there.trials[left.number].state == "told"
+    assert there.trials[left.number].state == "measured"
     assert found.study is there
     there.extend(30)
     found = there.optimize(lambda region: float(region.center[0]), tolerance=0.5, progress=True)
     assert "within the tolerance of 0.5" in found.message
-    assert (found.success, there.told < 42) == (True, True)
+    assert (found.success, there.measured < 42) == (True, True)
     there.optimize(lambda region: float(region.center[0]))
     with pytest.raises(zn.BudgetSpent, match="budget"):
         there.ask()
@@ -111,13 +111,13 @@ def test_what_is_only_read_is_read_here(server: Server) -> None:
     assert str(there.table(history=True)) == str(here.table(history=True))
     assert there.top(3).to_dict() == here.top(3).to_dict()
     assert str(there) == str(here)
-    assert there.times == here.times
-    assert there.past(2)[0].recommend() == here.past(2)[0].recommend()
+    assert there.timestamps == here.timestamps
+    assert there.snapshot(2)[0].recommend() == here.snapshot(2)[0].recommend()
     assert there.plot().get_title() == here.plot().get_title()
     here.tell(here.ask(), 0.9)
-    assert (there.told, there.events) == (here.told, here.events)
+    assert (there.measured, there.events) == (here.measured, here.events)
     again = pickle.loads(pickle.dumps(there))
-    assert again.told == here.told
+    assert again.measured == here.measured
     seen = there.observe([(0, 0.5)], 0.4, feedback=zn.Center())
     assert there.observations == (seen,)
     with pytest.raises(zn.InvalidInput, match="feedback must be"):
@@ -125,7 +125,7 @@ def test_what_is_only_read_is_read_here(server: Server) -> None:
     _told(server, "else", 2)
     (server.folder / "else.db").rename(server.folder / "read.db")
     with pytest.raises(zn.StudyFileError, match="no longer the same"):
-        there.told  # noqa: B018
+        there.measured  # noqa: B018
 
 
 def _told(server: Server, name: str, told: int = 5) -> str:
@@ -141,7 +141,7 @@ def test_errors_are_those_of_the_library(server: Server) -> None:
         there.tell(0, 9.0)
     with pytest.raises(zn.InvalidInput, match="finite"):
         there.tell(0, float("nan"))
-    with pytest.raises(zn.InvalidInput, match="nothing was given up"):
+    with pytest.raises(zn.InvalidInput, match="nothing was failed"):
         there.allow([(0, 1)])
     with pytest.raises(zn.TrialError, match="does not belong to this study"):
         there.tell(line(server.folder, "other").ask(), 0.5)
@@ -181,10 +181,10 @@ def test_quantities_and_numbers_of_trials_are_taken_as_by_a_local_study(server: 
         with pytest.raises(zn.InvalidInput, match=per):
             refused()
     (left,) = there.pending
-    for word in (there.give_up, there.withdraw):  # an observation's number is not that of a trial
+    for word in (there.fail, there.cancel):  # an observation's number is not that of a trial
         with pytest.raises(zn.InvalidInput, match="a trial must be a whole number"):
             word(there.observations[seen.number])
-    there.give_up(left, retry=False)
+    there.fail(left, retry=False)
     there.forgive([left.number])
     assert there.events[-1] == (Unblocked((left.number,)),)
     for wrong in ("01", 3):
@@ -204,7 +204,7 @@ def test_a_client_goes_on_when_the_server_comes_back(server: Server) -> None:
         reviving.start()
         there.tell(trial, 0.4)
         reviving.join()
-        assert there.told == 1
+        assert there.measured == 1
 
 
 def test_the_library_alone_loads_nothing_of_the_service() -> None:
@@ -256,7 +256,7 @@ def test_behind_a_proxy_it_is_reached_by_its_name(tmp_path: Path) -> None:
         assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **passed).status == 200
         evil = {**passed, "Origin": "https://evil.example"}
         assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **evil).status == 403
-        assert zn.connect(behind.url("line"), token=token).told == 2
+        assert zn.connect(behind.url("line"), token=token).measured == 2
         with pytest.raises(zn.ZonalError, match="requires its token"):
             zn.connect(behind.url("line"), token="wrong")
 
@@ -275,5 +275,5 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
         for host in (one, other):
             assert "Budget spent" in host.communicate(timeout=120)[0]
     study = zn.Study.open(server.folder / "ink.db")
-    assert (study.told, len(study.trials)) == (6, 6)
+    assert (study.measured, len(study.trials)) == (6, 6)
     assert all(trial.value == pytest.approx(2 * trial.region.center[0] / 100, abs=1e-4) for trial in study.trials)

@@ -66,7 +66,7 @@ def _fuzz(server: Server, operation: Any) -> int:
 
 
 @pytest.mark.tries
-@given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "correct", "retract", "give-up", "withdraw"]),
+@given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "correct", "retract", "fail", "cancel"]),
                                 st.integers(0, 6), st.floats(-5, 5)), min_size=4, max_size=14))  # fmt: skip
 @FEW
 def test_asking_and_telling_in_any_order_is_what_the_library_does(steps: list[tuple[str, int, float]]) -> None:

@@ -117,7 +117,7 @@ def test_a_symlink_out_of_the_folder_is_no_study(server: Server, tmp_path: Path)
     assert server.post("/api/studies/link/ask").status == 404
     assert "link" not in {own["name"] for own in server.get("/api/studies").json["studies"]}
     link.unlink()
-    assert outside.told == 1
+    assert outside.measured == 1
 
 
 def test_open_streams_are_limited_and_given_back(server: Server) -> None:
@@ -254,6 +254,6 @@ def test_a_file_put_in_anothers_place_is_opened_anew(server: Server, tmp_path: P
     other = line(tmp_path, "other", told=5)
     assert other.path is not None
     os.replace(other.path, server.folder / "swapped.db")
-    assert server.get("/api/studies/swapped").json["told"] == 5
+    assert server.get("/api/studies/swapped").json["measured"] == 5
     assert server.post("/api/studies/swapped/ask").status == 200
-    assert zn.Study.open(server.folder / "swapped.db").told == 5
+    assert zn.Study.open(server.folder / "swapped.db").measured == 5

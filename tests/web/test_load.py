@@ -38,7 +38,7 @@ class Client(threading.Thread):
         self.at, self.until, self.pause = f"/api/studies/{name}", until, pause
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         self.took: list[float] = []
-        self.told: dict[int, float] = {}
+        self.measured: dict[int, float] = {}
         self.refusals: list[bytes] = []
 
     def post(self, path: str, body: Any) -> Any:
@@ -60,7 +60,7 @@ class Client(threading.Thread):
                 number = asked[0]["trial"]
                 value = asked[0]["region"]["bounds"]["x"][0] if "bounds" in asked[0]["region"] else number % 7
                 if self.post(f"/trials/{number}/tell", {"value": value}):
-                    self.told[number] = value
+                    self.measured[number] = value
         self.connection.close()
 
 
@@ -86,18 +86,18 @@ def test_fifty_clients_on_ten_studies(tmp_path: Path) -> None:
     for client in (busy, *clients):
         assert not client.refusals
     for at in range(STUDIES):
-        own = [client.told for client in clients if client.at.endswith(f"study{at}")]
+        own = [client.measured for client in clients if client.at.endswith(f"study{at}")]
         told = {key: value for client in own for key, value in client.items()}
         assert len(told) == sum(map(len, own))  # no trial was given to two
         found = {one.number: one.value for one in Study.open(tmp_path / f"study{at}.db").trials}
         assert found == told
-    assert busy.told
+    assert busy.measured
     took = sorted(one for client in clients for one in client.took)
     counts = [len(client.took) for client in clients]
     p95 = took[int(0.95 * len(took))]
     print(f"\n{len(took)} requests, median {statistics.median(took):.3f} s, 95 of 100 below {p95:.3f} s, "
           f"longest {took[-1]:.2f} s; of one client {min(counts)} to {max(counts)}; "
-          f"{len(busy.told)} of the slow study, {max(busy.took):.1f} s at most")  # fmt: skip
+          f"{len(busy.measured)} of the slow study, {max(busy.took):.1f} s at most")  # fmt: skip
     assert p95 < QUICK
     assert min(counts) > 0.5 * statistics.median(counts)
 
@@ -160,8 +160,8 @@ def test_a_page_goes_on_by_itself_whenever_its_server_is_killed(tmp_path: Path) 
             server.kill()
             server.start()
             study.refresh()
-            assert study.told >= shown  # what the page said was told
-            tab.shows("progress", f"{study.told:,} of")
+            assert study.measured >= shown  # what the page said was told
+            tab.shows("progress", f"{study.measured:,} of")
 
 
 def _told(tab: Tab) -> int:

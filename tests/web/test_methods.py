@@ -139,7 +139,7 @@ def with_two_workers(study: zn.Study) -> None:
         (in_batches(4, 4, 2), "chosen in batches of 4 by"),
         (in_batches(2, 4, 3), "chosen in batches of 2 to 4 by"),
         (in_batches(5), "chosen in one batch of 5 by"),
-        (with_two_workers, "chosen with up to 2 under way at a time by"),
+        (with_two_workers, "chosen with up to 2 pending at a time by"),
     ],
 )
 def test_batches_are_those_of_the_events(measured: Callable[[zn.Study], None], words: str) -> None:
@@ -151,7 +151,7 @@ def test_batches_are_those_of_the_events(measured: Callable[[zn.Study], None], w
 def test_what_was_forbidden_and_how_often_a_region_was_measured_are_named() -> None:
     assert "Regions that overlap x 0..0.25 were neither measured" in written(forbidden=[[(0, 0.25)]])
     assert "our rule far" in written(forbidden=far)
-    assert "No region was measured more than 1 time." in written(max_looks=1)
+    assert "No region was measured more than 1 time." in written(max_replicates=1)
     assert "neither measured" not in written()
 
 
@@ -175,8 +175,8 @@ def test_what_was_changed_lost_or_came_from_elsewhere_is_counted() -> None:
     trials = study.ask(6)
     for trial in trials[:4]:
         study.tell(trial, 0.5, sem=0.1 if trial.number else None)
-    study.give_up(trials[4])
-    study.withdraw(trials[5])
+    study.fail(trials[4])
+    study.cancel(trials[5])
     study.correct(trials[0], 0.4)
     study.retract(trials[1])
     study.observe([(0, 0.5)], 0.3, sem=0.1)
@@ -185,7 +185,7 @@ def test_what_was_changed_lost_or_came_from_elsewhere_is_counted() -> None:
     assert "2 of them came with their own standard error" in text
     assert "1 measurement made outside the study was included." in text
     assert "1 value was corrected and 1 value was retracted afterwards." in text
-    assert "Of 6 trials 1 was given up and 1 was withdrawn." in text
+    assert "Of 6 trials 1 was failed and 1 was cancelled." in text
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ def test_notes_of_failures_are_kept_over_http(server: Server) -> None:
     study = line(server.folder, "notes")
     study.ask(4)
     at = "/api/studies/notes/trials"
-    assert server.post(f"{at}/0/give-up", {"note": "the flask broke"}).status == 200
-    assert server.post(f"{at}/1/withdraw", {"note": "no time"}).status == 200
+    assert server.post(f"{at}/0/fail", {"note": "the flask broke"}).status == 200
+    assert server.post(f"{at}/1/cancel", {"note": "no time"}).status == 200
     far = zn.connect(server.url("notes"))
-    far.give_up(2, retry=False, note="too hot")
-    far.withdraw(3, note="not today")
+    far.fail(2, retry=False, note="too hot")
+    far.cancel(3, note="not today")
     study.refresh()
     notes = ["the flask broke", "no time", "too hot", "not today"]
     assert [one.note for one in study.trials] == [one.note for one in far.trials] == notes
@@ -55,13 +55,13 @@ def test_a_sheet_over_http_says_which_rows_are_older_than_the_study(server: Serv
     study.ask(3)
     study.tell(0, 0.5)
     study.correct(0, 0.75)
-    study.give_up(1, retry=False)
+    study.fail(1, retry=False)
     body = {"csv": "trial,value,note\n0,0.5,\n1,0.25,\n2,,waits\n", "correct": True}
     said = server.post("/api/studies/old/sheet", body).json
     assert (said["new"], said["corrected"], said["notes"], said["empty"]) == (0, 0, 1, 1)
     assert said["outdated"] == [
         {"trial": 0, "row": 1, "how": "was corrected to 0.75"},
-        {"trial": 1, "row": 2, "how": "was given up"},
+        {"trial": 1, "row": 2, "how": "was failed"},
     ]
     study.refresh()
     assert (study.trials[0].value, study.trials[2].note) == (0.75, "waits")
@@ -95,7 +95,7 @@ def test_the_manuals_shell_client_gives_up_what_is_refused(server: Server, tmp_p
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["title"] == "Budget spent"
     study = zn.Study.open(server.folder / "ink.db")
-    assert (study.told, len(study.pending)) == (12, 0)
-    failed = [one.note.partition(": ")[2] for one in study.trials if one.state == "given up"]
+    assert (study.measured, len(study.pending)) == (12, 0)
+    failed = [one.note.partition(": ")[2] for one in study.trials if one.state == "failed"]
     assert set(failed) == {"no number was measured", "the instrument failed"}
     assert failed.count("no number was measured") == ran.stderr.count("nan was not taken. {") > 3

@@ -153,7 +153,7 @@ def test_many_tabs_of_one_browser_all_stay_live(tab: Tab, server: Server) -> Non
         document.dispatchEvent(new Event('visibilitychange'));
     }""")
     shown.locator("#live", has_text="live").wait_for()
-    shown.get_by_role("link", name="tabs").get_by_text("3 of 30 told").wait_for()
+    shown.get_by_role("link", name="tabs").get_by_text("3 of 30 measured").wait_for()
     for other in others:
         other.close()
 
@@ -169,7 +169,7 @@ def test_another_process_tells_and_it_shows(tab: Tab, server: Server) -> None:
         tab.shows("question", f"trial {trial.number}")
         took.append(time.monotonic() - wrote)
         study.tell(trial, 0.4)
-        tab.shows("question", "Nothing is under way")
+        tab.shows("question", "Nothing is pending")
     assert min(took) < 3
     trial = study.ask()
     tab.page.locator("#field-value").fill("0.123")
@@ -218,7 +218,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_text("Ask for several at once").click()
     page.get_by_label("how many").fill("5")
     page.get_by_role("button", name="Ask", exact=True).click()
-    tab.shows("waiting", "Under way: 5 trials")
+    tab.shows("waiting", "Pending: 5 trials")
     tab.shows("question", "Question 1 of 5 · trial 2")
     page.locator("#field-value:focus").wait_for()
     page.keyboard.type("0.4")
@@ -243,7 +243,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": good.encode()}
     )
     page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
-    tab.shows("taken", "3 told, 1 left empty")
+    tab.shows("taken", "3 measured, 1 left empty")
     tab.shows("progress", "6 of 30")
     tab.shows("trials", "from a sheet")
     study.refresh()
@@ -265,7 +265,7 @@ def test_notes_of_failures_and_of_sheets_from_windows_are_kept(tab: Tab, server:
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": sheet.encode("cp1252")}
     )
     page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
-    tab.shows("taken", "1 told, 1 left out. Row 1 was left out: trial 2 was given up (the lamp broke) after")
+    tab.shows("taken", "1 measured, 1 left out. Row 1 was left out: trial 2 was failed (the lamp broke) after")
     study.refresh()
     assert [own.note for own in study.trials[2:]] == ["the lamp broke", "größer"]
 
@@ -289,7 +289,7 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
         tab.checked()
     page.fill("#field-time", "2.5")
     page.keyboard.press("Enter")
-    tab.shows("progress", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
+    tab.shows("progress", "5.5\u202fs of 1160.5\u202fs spent, 1 measured")
     study.refresh()
     assert study.spent == 5.5
     tab.shows("model", "0.1 / √weight of the region")
@@ -302,7 +302,7 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     tab.shows("observed", " less x 0.7..0.8")
     tab.shows("trials", "time [s]")
     tab.go("/")
-    tab.shows("list", "10.623\u202fs of 1160.5\u202fs spent, 2 told")
+    tab.shows("list", "10.623\u202fs of 1160.5\u202fs spent, 2 measured")
 
 
 def test_what_lies_above_a_threshold_is_drawn_with_what_is_still_unsure(tab: Tab, server: Server) -> None:
@@ -354,18 +354,18 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
     study.ask()
     page = tab.go("/studies/failed")
     page.get_by_role("button", name="Impossible").click()
-    tab.shows("trial-3", "given up for good")
+    tab.shows("trial-3", "failed for good")
     keep(tab, "given-up")
     tab.checked()
-    page.get_by_role("button", name="take back the give-up of trial 3").click()
+    page.get_by_role("button", name="take back the failure of trial 3").click()
     tab.checked()
     page.get_by_role("button", name="Allow it").click()
     page.locator("#trial-3 button").wait_for(state="detached")
     study.refresh()
-    assert study.barred == ()
+    assert study.blocked == ()
     page.get_by_role("button", name="Ask what to measure next").click()
     page.get_by_role("button", name="Give it back").click()
-    tab.shows("trial-4", "withdrawn")
+    tab.shows("trial-4", "cancelled")
     page.get_by_role("button", name="Add a measurement from outside").click()
     page.get_by_role("dialog").get_by_label("region").fill("x=0..0.5")
     page.get_by_role("dialog").get_by_label("value").fill("zero")
@@ -442,7 +442,7 @@ def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
         tab.page.locator("#field-value").press("Enter")
         tab.shows("progress", "4 of 30")
     study.refresh()
-    assert study.told == 4
+    assert study.measured == 4
 
 
 def test_spent_read_only_and_missing_studies(tab: Tab, server: Server) -> None:
@@ -471,7 +471,7 @@ def test_spent_read_only_and_missing_studies(tab: Tab, server: Server) -> None:
     tab.shows("failure", "damaged")
     tab.go("/")
     tab.shows("list", "cannot be opened")
-    tab.shows("list", "5 of 9 told")
+    tab.shows("list", "5 of 9 measured")
     line(server.folder, "spring", told=2)
     tab.shows("list", "spring")  # live
     keep(tab, "overview")
@@ -645,7 +645,7 @@ def test_the_form_asks_for_the_token_once(browser: Any, tmp_path: Path) -> None:
         tab.checked()
         tab.page.get_by_label("token").fill("a-token-of-a-test-0123456789")
         tab.page.keyboard.press("Enter")
-        tab.shows("list", "3 of 30 told")
+        tab.shows("list", "3 of 30 measured")
         assert tab.page.evaluate("document.cookie") == ""
 
 

@@ -88,7 +88,7 @@ def test_settings_list_what_was_given_and_no_nothings(tmp_path: Path) -> None:
     assert listed["kernel"] == listed["mean"] == "learned"
     assert listed["forbidden"] == "x 0..0.25"
     assert listed["policy"] == "KnowledgeGradient(depths=&#x27;any&#x27;), the default"
-    assert not {"max_looks", "cost", "times", "overhead", "travel", "read only"} & {*listed}
+    assert not {"max_replicates", "cost", "times", "overhead", "travel", "read only"} & {*listed}
 
 
 def test_chances_in_a_report_read_as_everywhere_and_a_spent_budget_has_no_so_far() -> None:

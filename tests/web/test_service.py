@@ -54,7 +54,7 @@ def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
         assert trial["trial"] == number
         low, high = trial["region"]["bounds"]["x"]
         told = server.post(f"{at}/trials/{number}/tell", {"value": low + high, "note": "by hand"})
-        assert told.json["told"] == number + 1
+        assert told.json["measured"] == number + 1
     spent = server.post(f"{at}/ask")
     assert spent.status == 409
     assert spent.json["title"] == "Budget spent"
@@ -64,7 +64,7 @@ def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
     assert best["mean"] == here.recommend().mean
     assert best["region"]["name"] == here.recommend().region.name
     head = server.get(at).json
-    assert (head["told"], head["state"], head["space"]["axes"][0]["unit"]) == (6, "spent", "cm")
+    assert (head["measured"], head["state"], head["space"]["axes"][0]["unit"]) == (6, "spent", "cm")
 
 
 def test_a_sheet_says_how_long_a_look_took_over_http_too(server: Server) -> None:
@@ -82,7 +82,7 @@ def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, st
     while any(own["state"] == "opening" for own in listed.values()):  # a busy machine takes its time
         listed = {own["name"]: own for own in server.get("/api/studies").json["studies"]}
     (server.folder / "broken.db").unlink()
-    assert listed["line"]["told"] == 4
+    assert listed["line"]["measured"] == 4
     assert listed["line"]["best"] is None
     assert "damaged" in listed["broken"]["error"]
 
@@ -111,7 +111,7 @@ def test_the_overview_never_opens_a_posterior(tmp_path: Path, monkeypatch: pytes
         return json.loads(b"".join(message.get("body", b"") for message in sent))["studies"]
 
     (one,) = next(found for found in iter(listed, None) if found[0]["state"] != "opening")
-    assert (one["told"], one["state"], one["best"]) == (20, "ready", None)
+    assert (one["measured"], one["state"], one["best"]) == (20, "ready", None)
 
 
 def test_a_key_asked_again_gets_the_same_trials(server: Server, study: zn.Study) -> None:
@@ -128,20 +128,20 @@ def test_all_that_changes_a_study_does(server: Server, study: zn.Study) -> None:
     assert server.post(f"{AT}/trials/0/correct", {"value": 0.5, "observation": True}).status == 200
     assert server.post(f"{AT}/extend", {"n": 3}).json["budget"] == 33
     trial = server.post(f"{AT}/ask").json[0]["trial"]
-    assert server.post(f"{AT}/trials/{trial}/give-up", {"retry": False}).status == 200
+    assert server.post(f"{AT}/trials/{trial}/fail", {"retry": False}).status == 200
     assert server.post(f"{AT}/allow", {"region": {"x": [0, 1]}}).json["allowed"] == 1
     trial = server.post(f"{AT}/ask").json[0]["trial"]
-    assert server.post(f"{AT}/trials/{trial}/withdraw").json["pending"] == 0
+    assert server.post(f"{AT}/trials/{trial}/cancel").json["pending"] == 0
     study.refresh()
     assert study.trials[1].value == 0.25
-    assert [own.state for own in study.trials[:3]] == ["told", "told", "retracted"]
+    assert [own.state for own in study.trials[:3]] == ["measured", "measured", "retracted"]
     assert study.observations[0].value == 0.5
     assert study.budget == 33
     columns = server.get(f"{AT}/trials").json
     assert columns["earlier"]["1"][0]["value"] != 0.25
     assert columns["observed"][0]["value"] == 0.5
     assert columns["state"][2] == "retracted"
-    assert server.get(AT).json["told"] == study.told == 3
+    assert server.get(AT).json["measured"] == study.measured == 3
 
 
 def test_what_is_believed_is_what_the_library_believes(server: Server, study: zn.Study) -> None:
@@ -165,7 +165,7 @@ def test_what_is_believed_is_what_the_library_believes(server: Server, study: zn
     every = server.post(f"{AT}/predict").json
     assert every["mean"] == pytest.approx(study.predict().mean, rel=1e-9)
     assert every["regions"][-1]["name"] == study.predict().regions[-1].name
-    assert server.get(f"{AT}/outlook?n=3").json["rise"] == pytest.approx(study.outlook(3).rise)
+    assert server.get(f"{AT}/outlook?n=3").json["rise"] == pytest.approx(study.outlook(3).gain)
     nodes = server.get(f"{AT}/nodes").json
     assert nodes["mean"] == pytest.approx(study.tree.mean, rel=1e-9)
 
@@ -181,7 +181,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
     assert server.get(f"{AT}/history").json["number"][-1] == 3
     assert server.get(f"{AT}/export/trials.csv").content.startswith(b"trial,region")
     (server.folder / "copy.db").write_bytes(server.get(f"{AT}/export/study.db").content)
-    assert Study.open(server.folder / "copy.db").told == 4
+    assert Study.open(server.folder / "copy.db").measured == 4
     (server.folder / "copy.db").unlink()
     assert b"Methods" in server.get(f"{AT}/export/report.html").content
 
@@ -204,7 +204,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),
         ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),
-        ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing was given up", None),
+        ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing was failed", None),
         ("/predict", {"regions": ["x=0..1"] * 1001}, 422, "1000 at most", "regions"),
         ("/extend", {"n": True}, 422, "must be a number", "n"),
     ],
@@ -266,7 +266,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
     late = [came - written for (_, _, came), written in zip(events[2:], wrote, strict=False)]
     assert min(late) < 2  # a busy machine may be late once
     changes = read_events(server, "/api/events", 1)
-    assert {"study", "event", "told", "pending", "state"} <= changes[0][1].keys()
+    assert {"study", "event", "measured", "pending", "state"} <= changes[0][1].keys()
 
 
 def test_a_stream_resumes_exactly_after_the_last_it_sent(server: Server, study: zn.Study) -> None:
@@ -320,7 +320,7 @@ def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Stud
     for _ in range(10):
         start = time.monotonic()
         (asked,) = server.post(f"{AT}/ask").json
-        server.post(f"{AT}/trials/{asked['trial']}/withdraw")
+        server.post(f"{AT}/trials/{asked['trial']}/cancel")
         took.append(time.monotonic() - start)
     enough.set()
     busy.join()
@@ -343,10 +343,10 @@ def test_the_api_has_all_words_of_a_study() -> None:
     """What `Study` can do and HTTP cannot is named here, with why."""
     elsewhere = {
         "create", "open", "save", "replay", "path", "refresh", "past", "plot", "refine", "optimize",  # local
-        "table", "top", "events", "times", "history", "edited", "observations", "barred", "trials",  # in exports
+        "table", "top", "events", "times", "history", "edited", "observations", "blocked", "trials",  # in exports
         "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
         "model", "models", "prior_mean", "doubt", "bands", "stands_out", "found",  # in the head
-        "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent", "forbidden",
+        "pending", "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.word for route in routes.ROUTES} == elsewhere

@@ -7,10 +7,10 @@ from zonal.cli.inspect import above, below, plot, predict, recommend, show
 from zonal.cli.run import run
 from zonal.cli.simulate import power, rehearse
 from zonal.cli.transfer import export, import_, verify
-from zonal.cli.trials import allow, ask, correct, forbid, give_up, observe, retract, tell
+from zonal.cli.trials import allow, ask, cancel, correct, fail, forbid, observe, retract, tell
 
 CAMPAIGN: tuple[click.Command, ...] = (
-    new, ask, tell, observe, give_up, forbid, allow, correct, retract, recommend, show, predict, above, below,
+    new, ask, tell, observe, fail, cancel, forbid, allow, correct, retract, recommend, show, predict, above, below,
     plot, extend, refit, export, import_, verify, run,
 )  # fmt: skip
 BEFOREHAND: tuple[click.Command, ...] = (rehearse, power)

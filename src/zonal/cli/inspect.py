@@ -48,7 +48,7 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
 @options.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
 @options.json_option
 def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
-    """The state of a study: budget, best regions, trials under way, value of more measurements, and its tree."""
+    """The state of a study: budget, best regions, trials pending, value of more measurements, and its tree."""
     if study.read_only:
         options.say(f"Read only: {options.spoken(study.read_only)}")
     known = _known(study, k, ahead, whole)
@@ -79,7 +79,7 @@ def _echo_best(study: Study, known: Mapping[str, Any]) -> None:
         click.echo(f"\n{beyond(study)}")
     if (outlook := known["outlook"]) is not None:
         click.echo(
-            f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
+            f"\n{outlook.n} more measurements would improve the region found by about {outlook.gain:.2g} "
             f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
         )
 
@@ -88,7 +88,7 @@ def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
     title, most = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
     listed = nodes[:most]
     names = ["  " * own["node"][0] + own["region"] for own in listed]
-    looks = {"looks": [own["looks"] or None for own in listed]}
+    looks = {"measurements": [own["measurements"] or None for own in listed]}
     options.echo_table(_averages(study, f"\n{title}", names, [(own["mean"], own["std"]) for own in listed], looks))
     if len(listed) < len(nodes):
         click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
@@ -101,7 +101,7 @@ def _caution(study: Study) -> str:
 
 def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     """Return the state of a study for programs; of its regions, as far as they are known."""
-    names = ("budget", "told", "remaining", "direction", "edited", "pending")
+    names = ("budget", "measured", "remaining", "direction", "edited", "pending")
     known: dict[str, Any] = {name: getattr(study, name) for name in names}
     known["forbidden"] = [region.name for region in study.forbidden]
     known |= {
@@ -127,13 +127,13 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
     except StudyFileError as error:  # a function of the user's own is missing
         options.say(f"What more measurements would bring is left out: {options.spoken(str(error))}")
         return None
-    return outlook if math.isfinite(outlook.rise) else None
+    return outlook if math.isfinite(outlook.gain) else None
 
 
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
     known = [(one.mean, one.std) for one in found]
     sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
-    sure["best with"] = [Probability(one.probability_best) for one in found]
+    sure["P(best)"] = [Probability(one.probability_best) for one in found]
     return _averages(study, title, [one.region.name for one in found], known, sure)
 
 
@@ -163,7 +163,7 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
     found = []
     for row in sorted(np.flatnonzero(shown).tolist(), key=ways.__getitem__):
         node = int(tree.depth[row]), int(tree.index[row])
-        known = {"looks": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
+        known = {"measurements": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
         found.append({"node": list(node), "region": study.space.cell(node).name, **known})
     return found
 
@@ -255,7 +255,7 @@ above, below = _beyond("above"), _beyond("below")
 @click.option(
     "--kind",
     type=click.Choice(get_args(Kind)),
-    help="history: the measurements in order; tree or regions, which are the same: the tree as shelves; model: "
+    help="history: the measurements in order; tree: all regions, as an icicle; model: "
     "the learned model; map: over two coordinates; cells: along one axis  [default: what suits the space]",
 )
 @options.shapes_option
@@ -267,4 +267,4 @@ def plot(study: Study, out: Path, kind: Kind | None, shapes: list[Any] | None) -
         drawn = study.plot(kind) if shapes is None else study.plot("map", shapes=shapes)
         figure: Any = drawn.figure
         write_picture(figure, out, dpi=150)
-    click.echo(f"picture of {counted(study.told, 'measurement')}: {out.resolve()}")
+    click.echo(f"picture of {counted(study.measured, 'measurement')}: {out.resolve()}")

@@ -40,13 +40,13 @@ def main() -> None:
 
 @main.command()
 @options.number_option("--budget", default=80, help="Number of measurements.")
-@options.number_option("--rng", default=0, least=0, help="Seed of the noise.")
+@options.number_option("--seed", default=0, least=0, help="Seed of the noise.")
 @options.picture_option("zonal-demo.png")
-def demo(budget: int, rng: int, out: Path) -> None:
+def demo(budget: int, seed: int, out: Path) -> None:
     """Search the paper's first reward function and plot the result."""
     from zonal.simulation.demo import demonstrate
 
-    click.echo(demonstrate(budget, rng, out))
+    click.echo(demonstrate(budget, seed, out))
     click.echo(f"picture               {out.resolve()}")
 
 

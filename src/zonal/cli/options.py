@@ -100,7 +100,7 @@ SPOKEN = {
     r"Study\.create": "`zonal new`",
     r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
     r"study\.table\(\)": "`zonal export`",
-    r"Use plot_regions.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
+    r"Use plot_tree.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
     r"\b(?:study\.)?(ask|tell|observe|forbid|allow|correct|retract|extend|refit)\(n?\)": r"`zonal \1`",
     r'Pass decimal="(.)"': r"Pass --decimal \1",
     r"\bMean\(\)": "mean",
@@ -288,9 +288,7 @@ def with_options(*options: Decorator) -> Decorator:
     return add
 
 
-seed_option = click.option(
-    "--seed", "--rng", type=click.IntRange(min=0), help="Seed of all random numbers; --rng is the same."
-)
+seed_option = click.option("--seed", type=click.IntRange(min=0), help="Seed of all random numbers.")
 # What may be set of a study, for `new`, `power` and `rehearse` alike.
 space_options = with_options(
     click.option(
@@ -322,7 +320,7 @@ study_options = with_options(
         type=Finite(),
         help="The same for a region of weight 1; for others it is divided by the root of their weight.",
     ),
-    number_option("--max-looks", help="Most measurements of one region."),
+    number_option("--max-replicates", help="Most measurements of one region."),
     click.option(
         "--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated."
     ),

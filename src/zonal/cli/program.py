@@ -90,7 +90,7 @@ class Program:
     def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
         question: dict[str, Any] = {
             "trial": trial.number,
-            "look": trial.replicate,
+            "replicate": trial.replicate,
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
             "region": trial.region.as_json(),

@@ -59,7 +59,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
     default=10,
     help="Stop after this many failures in a row; these do not count against any region.",
 )
-@click.option("--take-over", is_flag=True, help="Also measure trials under way, whoever asked for them.")
+@click.option("--take-over", is_flag=True, help="Also measure trials pending, whoever asked for them.")
 @click.option(
     "--tolerance", type=Finite(min=0, min_open=True), help="Stop early when the gap is no larger than this."
 )
@@ -81,7 +81,7 @@ def run(
     For example: zonal run sky.db -- ./measure.sh. The region is passed as JSON on standard input, and as
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line of the program's
     standard output is the value, or the value and its standard error. If the program fails or prints nothing, its
-    trial is given up and reported, and the run continues. What the program leaves running is stopped when it ends,
+    trial is failed and reported, and the run continues. What the program leaves running is stopped when it ends,
     unless it was detached with setsid. If standard error is not a terminal, every measurement is a line there.
     """
     if not stdin_only:
@@ -93,7 +93,7 @@ def run(
         hand = _Shift(study, name, take_over, most)
         try:
             limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True, "enough": enough}
-            why = drive(hand, instrument, progress=lambda: hope(study), on_error="give_up", **limits)
+            why = drive(hand, instrument, progress=lambda: hope(study), on_error="fail", **limits)
         except KeyboardInterrupt:
             why = STOPPED
         except (Failed, InvalidInput):
@@ -106,7 +106,7 @@ def run(
     exhausted = bool(why and study.remaining)  # else other processes have spent the budget
     if exhausted:
         say(spoken(why))
-    if not hand.told and (hand.failed or (exhausted and not study.told)):
+    if not hand.measured and (hand.failed or (exhausted and not study.measured)):
         raise Refusal(f"stopped: nothing was measured; {standing(study)}", KEEPS_FAILING)
     study.refresh()
     say(standing(study))
@@ -118,7 +118,7 @@ class _Shift(RunSession):
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
         self._part = math.inf if most is None else most
-        self.told = self.failed = False  # whether anything was measured, and whether anything failed
+        self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 
     def tell(self, trial: Trial, said: Any) -> None:
         """Record a measurement."""
@@ -126,11 +126,11 @@ class _Shift(RunSession):
             super().tell(trial, said)
         except TrialError as error:
             raise TrialError(spoken(str(error))) from error
-        self.told = True
+        self.measured = True
 
-    def give_up(self, trial: Trial, error: BaseException) -> None:
+    def fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed."""
-        super().give_up(trial, error)
+        super().fail(trial, error)
         self.failed = True
 
 

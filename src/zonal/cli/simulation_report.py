@@ -12,7 +12,7 @@ from zonal.errors import InvalidInput, need, refuse
 from zonal.io.files import write_picture
 from zonal.io.recipe_text import Recipe
 from zonal.kernels.base import Matern
-from zonal.plotting import column_width, plot_map, plot_regions
+from zonal.plotting import column_width, plot_map, plot_tree
 from zonal.simulation.ground_truth_tables import landscape_for
 from zonal.simulation.power import Power, power
 from zonal.simulation.rehearsal import Rehearsal, StudyPlayer, campaign, everybody, rehearse, within_reach
@@ -93,7 +93,7 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
         try:
             plot_map(study, left)
         except InvalidInput:  # no two coordinates
-            plot_regions(study, left)
+            plot_tree(study, left)
         left.set_title("one campaign of Zonal")
         rehearsal.plot(right)
         right.set_title(f"a budget of {rehearsal.budget:g}, all runs")

@@ -1,8 +1,8 @@
-"""Commands at the bench: ask, tell, observe, give up, forbid, allow, correct, retract."""
+"""Commands at the bench: ask, tell, observe, fail, cancel, forbid, allow, correct, retract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ observation_option = click.option(
 @options.study_command()
 @options.number_option("-n", "wanted", default=1, help="Number of trials.")
 @click.option("--csv", "sheet", type=options.FILE, help="Write a new sheet with an empty column for the values.")
-@click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
+@click.option("--pending", is_flag=True, help="Show the trials pending again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @options.separator_option
 @options.decimal_option
@@ -111,7 +111,7 @@ def _one_by_one(study: Study, number: int, key: str, now: dict[str, Any]) -> lis
 
 def _spent(study: Study) -> options.Refusal:
     budget = summary.amount(study, study.budget)
-    under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
+    under_way = f", {len(study.pending)} of them are pending" if study.pending else ""
     if study.settings.priced:
         under_way = f" but for {summary.amount(study, study.remaining)}, which pay for no look"
     what = "to it" if study.settings.priced else "measurements"
@@ -123,7 +123,7 @@ def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> 
     try:
         file.write(questions(study, trials))
     except CannotWrite as error:
-        problem = f"the sheet cannot be written ({error.reason}), and the trials are under way"
+        problem = f"the sheet cannot be written ({error.reason}), and the trials are pending"
         fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
         raise InvalidInput(problem, str(file.path), fix) from None
 
@@ -131,9 +131,9 @@ def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> 
 def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
     """Print trials for people."""
     if not trials:
-        click.echo("nothing is under way")
+        click.echo("nothing is pending")
         return
-    shown = {"trial": "number", "region": "region.name", "look": "replicate"}
+    shown = {"trial": "number", "region": "region.name", "replicate": "replicate"}
     shown |= {name: name for name in study.settings.spends}
     options.echo_table(Listing("", {name: list(map(attrgetter(own), trials)) for name, own in shown.items()}))
 
@@ -168,8 +168,8 @@ def tell(
 ) -> None:
     """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
-    A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or given up after the
-    sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial under way.
+    A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
+    sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
     column minus of a sheet names the other region.
     """
@@ -202,7 +202,9 @@ def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal
     known = f", {len(found.known)} known already" if found.known else ""
     noted = f", {counted(len(found.notes), 'note')} kept" if found.notes else ""
     old = f", {len(found.outdated)} left out (--changed takes them too)" if found.outdated else ""
-    options.say(f"{len(found.new)} told{mended}{known}{old}{_left_empty(found.empty)}{noted}. {standing(study)}")
+    options.say(
+        f"{len(found.new)} measured{mended}{known}{old}{_left_empty(found.empty)}{noted}. {standing(study)}"
+    )
 
 
 def _slope(text: str) -> tuple[str, tuple[float, float]]:
@@ -268,32 +270,46 @@ def _left_empty(rows: int) -> str:
     return f", {counted(rows, 'row')} left empty" if rows else ""
 
 
-@options.study_command("give-up")
-@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
-@click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
-@click.option("--not-tried", is_flag=True, help="It was not tried: this does not count against its region.")
+trials_argument = click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+
+
+@options.study_command()
+@trials_argument
+@click.option("--no-retry", is_flag=True, help="The region can never be measured: do not ask for it again.")
 @note_option
-def give_up(study: Study, trials: tuple[int | str, ...], never: bool, not_tried: bool, note: str) -> None:
-    """Give up trials that could not be measured; the budget gets them back.
+def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str) -> None:
+    """Record that trials could not be measured; the budget gets them back.
 
-    A TRIAL may be given by its region, if that has one trial under way.
+    A TRIAL may be given by its region, if that has one trial pending. A region that fails three times is not asked
+    for again. For a trial that was not tried, use `zonal cancel`.
     """
-    if never and not_tried:
-        raise click.UsageError("--never and --not-tried exclude each other.")
-    under_way = {trial.number for trial in study.pending}
+    _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note))
+
+
+@options.study_command()
+@trials_argument
+@note_option
+def cancel(study: Study, trials: tuple[int | str, ...], note: str) -> None:
+    """Cancel trials that were not tried; the budget gets them back, and nothing counts against their regions.
+
+    A TRIAL may be given by its region, if that has one trial pending.
+    """
+    _close(study, trials, lambda draft, number: draft.cancel(number, note))
+
+
+def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, int], None]) -> None:
+    """Close pending trials, all or none."""
+    pending = {trial.number for trial in study.pending}
     numbers = dict.fromkeys(numbered(study, trial, "asked") for trial in trials)
-    stray = [number for number in numbers if number not in under_way]
-    shown = ", ".join(map(str, sorted(under_way))) or "none"
-    refuse(stray, "nothing was given up: this trial is not under way", f"Under way: {shown}.")
+    stray = [number for number in numbers if number not in pending]
+    shown = ", ".join(map(str, sorted(pending))) or "none"
+    refuse(stray, "nothing was changed: this trial is not pending", f"Pending: {shown}.")
 
-    def end(draft: Study) -> None:
+    def close_all(draft: Study) -> None:
         for number in numbers:
-            if not_tried:
-                draft.withdraw(number, note)
-            else:
-                draft.give_up(number, not never, note)
+            close(draft, number)
 
-    operations.together(study, end)
+    operations.together(study, close_all)
     options.say(standing(study))
 
 
@@ -307,14 +323,14 @@ def forbid(study: Study, region: str, note: str) -> None:
     """
     place = study.space.region(sheets.place_of(study.space, region))
     pending = [str(trial.number) for trial in study.forbid(place, note)]
-    there = f" Still under way there: {', '.join(pending)}; tell them or give them up." if pending else ""
+    there = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
     options.say(f"{place.name} is forbidden.{there} {standing(study)}")
 
 
 @options.study_command()
 @click.argument("region")
 def allow(study: Study, region: str) -> None:
-    """Take back all give-ups within a REGION, and what `zonal forbid` forbade: it may be asked for again.
+    """Take back all failures within a REGION, and what `zonal forbid` forbade: it may be asked for again.
 
     A REGION is written as in `zonal observe`; the whole space takes back everything. Regions forbidden when the
     study began stay so.
@@ -323,7 +339,7 @@ def allow(study: Study, region: str) -> None:
     before = len(study._state.bans)
     number = study.allow(sheets.place_of(study.space, region))
     lifted = before - len(study._state.bans)
-    parts = (number - lifted, "give-up"), (lifted, "forbidden region")
+    parts = (number - lifted, "fail"), (lifted, "forbidden region")
     said = " and ".join(counted(count, what) for count, what in parts if count)
     options.say(f"{said} taken back. {standing(study)}")
 
@@ -342,7 +358,7 @@ def correct(study: Study, trial: int | str, value: str, sem: str | None, note: s
     Everything is as if the right value had been told, except that regions already split stay split. The history
     keeps the old value, and who corrected it, when and why.
     """
-    number = numbered(study, trial, "told", observation)
+    number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
     study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
     now = operations.recorded(study, number, observation)
@@ -360,7 +376,7 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
     Everything is as if they had never been told, except that regions already split stay split. The history keeps
     the values, and who retracted them, when and why. A TRIAL may still be told.
     """
-    numbers = dict.fromkeys(numbered(study, trial, "told", observation) for trial in trials)
+    numbers = dict.fromkeys(numbered(study, trial, "measured", observation) for trial in trials)
     records = [operations.recorded(study, number, observation) for number in numbers]
 
     def remove(draft: Study) -> None:

@@ -49,10 +49,10 @@ def _without(entries: dict[int, T], number: int) -> dict[int, T]:
 
 
 def _ask(state: State, asked: events.Asked) -> None:
-    """Record that a trial is under way."""
+    """Record that a trial is pending."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
-    if state.problem.settings.max_looks is not None:
+    if state.problem.settings.max_replicates is not None:
         _look(state, asked.row)
     state.places = {**state.places, asked.by: asked.row, "": asked.row}
     if (asked.within or asked.avoid) and asked.row not in state.opening:
@@ -76,7 +76,7 @@ def _measure(state: State, fact: events.Told) -> None:
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
-    else:  # it had been given up
+    else:  # it had been failed
         row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
@@ -84,7 +84,7 @@ def _measure(state: State, fact: events.Told) -> None:
         state.paid, weight = {**state.paid, number: cost}, time / state.began.time
     if row in state.failures:
         state.failures = _without(state.failures, row)
-    state.told += 1
+    state.measured += 1
     state.last_told = number
     if fact.minus is not None:
         slot, reference = _slot_of(state, state.region(row), fact.minus), _slot_of(state, fact.minus, None)
@@ -166,7 +166,7 @@ def _retell(state: State, fact: events.Amended, rewards: list[tuple[float, float
 
 def _untell(state: State, number: int, row: int) -> None:
     """Count a trial as not told."""
-    state.told -= 1
+    state.measured -= 1
     if number in state.paid:
         state.paid = _without(state.paid, number)
     if number in state.differences:
@@ -218,11 +218,11 @@ def _split(state: State, fact: events.Split) -> events.Split:
 
 
 def _end(state: State, fact: events.Closed) -> None:
-    """Record that a trial was given up or withdrawn."""
+    """Record that a trial was failed or cancelled."""
     asked = state.asked[fact.number]
-    if fact.barred:
-        state.barred = {**state.barred, asked.row: fact.number}
-    if fact.state == "given up":
+    if fact.blocked:
+        state.blocked = {**state.blocked, asked.row: fact.number}
+    if fact.state == "failed":
         state.failures = {**state.failures, asked.row: (*state.failures.get(asked.row, ()), fact.number)}
     else:
         state.freed = (*state.freed, asked.draw)
@@ -232,13 +232,13 @@ def _end(state: State, fact: events.Closed) -> None:
 
 
 def _allow(state: State, fact: events.Unblocked) -> None:
-    """Record that give-ups no longer count."""
+    """Record that failures no longer count."""
     taken_back = set(fact.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
     state.failures = {row: trials for row, trials in left.items() if trials}
-    for row, number in state.barred.items():
+    for row, number in state.blocked.items():
         if number in taken_back:
-            state.barred = _without(state.barred, row)
+            state.blocked = _without(state.blocked, row)
             _look(state, row)
     if fact.forbidden:
         state.bans = {number: region for number, region in state.bans.items() if number not in fact.forbidden}
@@ -262,9 +262,9 @@ def _mark_forbidden(state: State, first: int = 0) -> None:
             forbidden[row] |= any(ban.overlaps(state.region(row)) for ban in bans)
     changed = forbidden != table.forbidden
     able = (table.leaf | state.problem.policy.inner) & ~forbidden
-    able[list(state.barred)] = False
+    able[list(state.blocked)] = False
     state.table = table.forbidding(forbidden, np.where(changed, able, table.askable))
-    if state.problem.settings.max_looks is not None:
+    if state.problem.settings.max_replicates is not None:
         for row in changed.nonzero()[0].tolist():
             _look(state, row)
 
@@ -300,10 +300,10 @@ def _count(state: State, row: int, more: int) -> None:
 
 def _look(state: State, row: int) -> None:
     """Update whether a node may be asked for."""
-    table, most = state.table, state.problem.settings.max_looks
+    table, most = state.table, state.problem.settings.max_replicates
     askable = (
         (state.problem.policy.inner or table.first_child[row] < 0)
-        and row not in state.barred
+        and row not in state.blocked
         and not table.forbidden[row]
         and (most is None or state.looks_at(row) < most)
     )

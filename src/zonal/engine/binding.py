@@ -77,7 +77,7 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
 
 
 def opening_size(state: State) -> int:
-    """Return the number of cells of the opening sweep, without leaves above its depth."""
+    """Return the number of cells of the initial design, without leaves above its depth."""
     return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
 
 
@@ -96,6 +96,6 @@ def limit(state: State) -> float | None:
     return rules(state).limit(state.tree, partial(views, state, False))
 
 
-def bands(state: State) -> tuple[Floats, Floats]:
+def confidence_bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as used to choose the next trial."""
-    return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)
+    return replies.confidence_bands(rules(state).confidence_bands(state.tree, state.measured + 1), state.tree)

@@ -136,7 +136,7 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
     last = outcomes(state.history)[observed, number][-1]
     if last.value is None:
         what = "observation" if observed else "trial"
-        how = "is under way" if last.state == "asked" else f"was {last.state}"
+        how = "is pending" if last.state == "asked" else f"was {last.state}"
         raise TrialError(f"{what} {number} {how}, so there is no value to correct or retract.")
     return last
 
@@ -150,13 +150,13 @@ def payable(state: State, cost: float, region: Region) -> None:
         under_way = math.fsum(asked.cost for asked in state.pending.values())
         raise BudgetSpent(
             f"a look at {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
-            f"{state.spent:.6g} is spent, {under_way:.6g} is under way or asked for in the same call. "
+            f"{state.spent:.6g} is spent, {under_way:.6g} is pending or asked for in the same call. "
             "Ask for fewer, or call extend(n)."
         )
 
 
 def fits(state: State, fact: Told) -> bool:
-    """Tell whether the budget pays for a trial that had been given up."""
+    """Tell whether the budget pays for a trial that had been failed."""
     return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
 
 
@@ -173,11 +173,11 @@ def within_budget(state: State, number: int = 1) -> None:
     """Raise if the budget leaves fewer than `number` measurements; costs are checked later."""
     if state.problem.prices is not None:
         return
-    remaining = state.budget - state.told - len(state.pending)
+    remaining = state.budget - state.measured - len(state.pending)
     if number > remaining:
         left = f"has {remaining} left, and {number} were asked for" if remaining else "is used up"
         raise BudgetSpent(
-            f"the budget of {state.budget} {left}: {state.told} measured, {len(state.pending)} pending. "
+            f"the budget of {state.budget} {left}: {state.measured} measured, {len(state.pending)} pending. "
             "Call extend(n) for more."
         )
 
@@ -213,8 +213,8 @@ def valueless(state: State, number: int) -> None:
 
 
 def under_way(state: State, number: int) -> None:
-    """Raise if a trial of this study is not under way."""
+    """Raise if a trial of this study is not pending."""
     if number not in state.pending:
         became = outcomes(state.history)[False, number][-1]
         how = became.state if became.value is None else f"told already ({became.value!r})"
-        raise TrialError(f"trial {number} was {how} and can no longer be given up or withdrawn.")
+        raise TrialError(f"trial {number} was {how} and can no longer be failed or cancelled.")

@@ -28,7 +28,7 @@ NO_NODE = (
     "StoOO learns about a region only from measurements of that region, and this one is not a node, "
     "or was measured with another feedback"
 )
-GIVE_UPS = 3  # in a row, after which a region is never asked for again
+MAX_FAILURES = 3  # in a row, after which a region is never asked for again
 
 
 def begin(settings: Settings) -> State:
@@ -77,7 +77,7 @@ def begin(settings: Settings) -> State:
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
-    """Return the depth of the opening sweep: it costs at most 2/5 of the budget, travel included."""
+    """Return the depth of the initial design: it costs at most 2/5 of the budget, travel included."""
     prices, budget = problem.prices, problem.settings.budget
     if prices is None:
         return problem.opening(h_max, problem.looks(cheapest))
@@ -118,12 +118,12 @@ def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
     judged = draft.tree
     judged.std_before = before.tree.std
-    if replies.truth(rules(draft).splits(judged, row, draft.told or 1), "splits"):
+    if replies.truth(rules(draft).splits(judged, row, draft.measured or 1), "splits"):
         open_nodes(draft, [row], expanded=True)
 
 
 def _is_last(state: State) -> bool:
-    """Tell whether the budget is spent: nothing is under way, and even the cheapest look cannot be paid."""
+    """Tell whether the budget is spent: nothing is pending, and even the cheapest look cannot be paid."""
     return not state.pending and state.remaining + SLACK * state.budget < state.began.cheapest
 
 
@@ -171,18 +171,18 @@ def correct(state: State, facts: Sequence[events.Amended]) -> State:
     return draft.close()
 
 
-def end(state: State, number: int, given_up: bool, retry: bool, note: str = "") -> State:
-    """Give up or withdraw a trial; a region that fails repeatedly, or lies in one that did, is barred."""
+def end(state: State, number: int, failed: bool, retry: bool, note: str = "") -> State:
+    """Give up or cancel a trial; a region that fails repeatedly, or lies in one that did, is blocked."""
     draft, row = state.fork(), state.asked[number].row
     hopeless = (
         not retry
-        or len(state.failures.get(row, ())) + 1 >= GIVE_UPS
-        or bool(state.table.lineage(row) & state.barred.keys())
+        or len(state.failures.get(row, ())) + 1 >= MAX_FAILURES
+        or bool(state.table.lineage(row) & state.blocked.keys())
     )
-    barred = given_up and hopeless and row not in state.barred
-    if barred and draft.may_split(row):
+    blocked = failed and hopeless and row not in state.blocked
+    if blocked and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(events.Closed(number, "given up" if given_up else "withdrawn", barred, note))
+    draft.write(events.Closed(number, "failed" if failed else "cancelled", blocked, note))
     return draft.close()
 
 
@@ -196,12 +196,12 @@ def forbid(state: State, fact: events.Forbidden) -> State:
 
 
 def banned(state: State, region: Region) -> set[int]:
-    """Return what was forbidden within a region, by number; by name too, as for `given_up`."""
+    """Return what was forbidden within a region, by number; by name too, as for `failed`."""
     return {at for at, ban in state.bans.items() if region.holds(ban) or ban.name == region.name}
 
 
-def given_up(state: State, region: Region) -> set[int]:
-    """Return the trials given up in a region and in all within it, as far as they still count."""
+def failed(state: State, region: Region) -> set[int]:
+    """Return the trials failed in a region and in all within it, as far as they still count."""
     name = region.name
 
     def inside(row: int) -> bool:
@@ -210,12 +210,12 @@ def given_up(state: State, region: Region) -> set[int]:
         return region.holds(own) or any(other.name == name for other in (own, *above))
 
     trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
-    return {number for row, number in (*trials, *state.barred.items()) if inside(row)}
+    return {number for row, number in (*trials, *state.blocked.items()) if inside(row)}
 
 
 def forgive(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> State | None:
-    """Take back the give-ups of trials, and what was forbidden, as far as they still count; None if none does."""
-    counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
+    """Take back the failures of trials, and what was forbidden, as far as they still count; None if none does."""
+    counting = {*state.blocked.values(), *(number for trials in state.failures.values() for number in trials)}
     wanted, lifted = tuple(sorted(counting.intersection(numbers))), tuple(sorted(state.bans.keys() & set(bans)))
     return state.apply((events.Unblocked(wanted, lifted),)) if wanted or lifted else None
 

@@ -51,7 +51,7 @@ class Outlook:
     """
 
     n: int
-    rise: float
+    gain: float
     low: float
     high: float
 
@@ -97,7 +97,7 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
     # Both recommendations are by the mean: a policy's other reasons must not look like a rise.
     held = int(np.argmax(np.sum([view.weight * view.mean[among[final]] for view in views], axis=0)))
     updates = [_Update(view, asked, among[final], times) for view in views]
-    rng, expected, rises = np.random.default_rng(1), [], []
+    rng, expected, gains = np.random.default_rng(1), [], []
     for view, draws in _draws(views, among):
         values = draws[:, at] + view.noise[asked] / np.sqrt(times) * rng.standard_normal((len(draws), len(at)))
         logs, means = zip(*(update(values) for update in updates), strict=True)
@@ -105,9 +105,9 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
         weights /= weights.sum(axis=0)
         mixed = np.einsum("vd,vdr->dr", weights, means)
         truth, each, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
-        rises.append(truth[each, chosen] - truth[:, held])
+        gains.append(truth[each, chosen] - truth[:, held])
         expected.append(mixed[each, chosen] - mixed[:, held])  # has the same mean as the rises, with less scatter
-    low, high = np.quantile(np.concatenate(rises), [0.05, 0.95])
+    low, high = np.quantile(np.concatenate(gains), [0.05, 0.95])
     return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
 
 

@@ -21,7 +21,7 @@ class Created(NamedTuple):
     seed: int  # of its random numbers
     policy: str  # the policy used, as text
     h_max: int  # the deepest depth at which nodes are expanded
-    opening: int  # the depth of the opening sweep, 0 for none
+    opening: int  # the depth of the initial design, 0 for none
     noise: float  # standard deviation of one measurement of the whole space in one unit of time
     forbidden: bool  # whether the user forbids measuring the whole space
     cheapest: float = 1.0  # what the cheapest look costs
@@ -79,11 +79,11 @@ class Told(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A trial was given up or withdrawn."""
+    """A trial was failed or cancelled."""
 
     number: int  # the trial's number
-    state: Literal["given up", "withdrawn"]
-    barred: bool  # whether its region will never be asked for again
+    state: Literal["failed", "cancelled"]
+    blocked: bool  # whether its region will never be asked for again
     note: str = ""  # why; "" if nobody said, or the note that the trial had stays
 
 
@@ -103,9 +103,9 @@ class Forbidden(NamedTuple):
 
 
 class Unblocked(NamedTuple):
-    """Give-ups were taken back: they no longer count against any region, nor bar it."""
+    """Failures were taken back: they no longer count against any region, nor bar it."""
 
-    numbers: tuple[int, ...]  # the trials that had been given up
+    numbers: tuple[int, ...]  # the trials that had been failed
     forbidden: tuple[int, ...] = ()  # the facts `Forbidden` that hold no more, counted from 0
 
 

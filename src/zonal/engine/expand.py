@@ -82,7 +82,7 @@ def prepare(draft: State) -> None:
     Noise and forbidden may be the user's functions: if one fails here, the value just told is still accepted, and
     the next ask raises the error.
     """
-    grow(draft, draft.told + len(draft.pending) + 1, forgiving=True)
+    grow(draft, draft.measured + len(draft.pending) + 1, forgiving=True)
 
 
 def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
@@ -92,21 +92,23 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
     rows = (able if now is None else able & (now.of_rows(draft) != NONE)).nonzero()[0]
     if len(rows) == 0 and now is not None:
         raise Exhausted(
-            f"nothing {now} may be asked for: no region lies there that is not forbidden, given up or measured "
-            "max_looks times. Widen `within`, narrow `avoid`, or ask without them."
+            f"nothing {now} may be asked for: no region lies there that is not forbidden, failed or measured "
+            "max_replicates times. Widen `within`, narrow `avoid`, or ask without them."
         )
     if len(rows) == 0:
         settings, leaves = draft.problem.settings, tree.leaf
         reasons = []
-        if settings.max_looks is not None:
-            reasons.append(f"max_looks={settings.max_looks} measurements of each were made or are under way")
-        if draft.barred:
-            given_up = f"{len(draft.barred)} were given up as impossible to measure"
-            reasons.append(f"{given_up} (`allow` takes that back)")
+        if settings.max_replicates is not None:
+            reasons.append(
+                f"max_replicates={settings.max_replicates} measurements of each were made or are pending"
+            )
+        if draft.blocked:
+            failed = f"{len(draft.blocked)} were failed as impossible to measure"
+            reasons.append(f"{failed} (`allow` takes that back)")
         if tree.forbidden.any():
             reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")
         raise Exhausted(
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
-            "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
+            "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
     open_nodes(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)

@@ -1,4 +1,4 @@
-"""The opening sweep: which cells are measured first, spread over the space, where some of it is forbidden too.
+"""The initial design: which cells are measured first, spread over the space, where some of it is forbidden too.
 
 This module reads a state and decides nothing that is not decided when a study begins.
 """
@@ -19,7 +19,7 @@ SLIVERS = 1 / 16  # of the cells of the sweep: so many slivers are measured, wha
 
 
 def spread_out(state: State) -> tuple[int, ...]:
-    """Return the cells of the opening sweep in an order that covers the space evenly from the start.
+    """Return the cells of the initial design in an order that covers the space evenly from the start.
 
     A forbidden cell is replaced by one of its largest allowed parts. Slivers get as many measurements together as
     their size is worth, or a few. Where only leaves may be measured, every cell is replaced by one of its leaves.

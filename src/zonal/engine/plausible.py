@@ -161,8 +161,8 @@ def _untold(state: State, number: int) -> None:
 
 def _ended(state: State, fact: events.Closed) -> None:
     _ongoing(state, fact)
-    ends = ("given up",) if fact.barred else ("given up", "withdrawn")
-    _need(fact.state in ends, "a trial is given up or withdrawn", fact.state)
+    ends = ("failed",) if fact.blocked else ("failed", "cancelled")
+    _need(fact.state in ends, "a trial is failed or cancelled", fact.state)
 
 
 def _noted(state: State, fact: events.Noted) -> None:

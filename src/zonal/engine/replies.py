@@ -57,7 +57,7 @@ def truth(answer: Any, question: str) -> bool:
     return bool(answer)
 
 
-def bands(answer: Any, tree: Tree) -> tuple[Floats, Floats]:
+def confidence_bands(answer: Any, tree: Tree) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node."""
     try:
         confidence, variation = (np.asarray(own, dtype=float) for own in answer)

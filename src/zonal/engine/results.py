@@ -16,7 +16,7 @@ from zonal.spaces import Node, Region
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-State = Literal["asked", "told", "given up", "withdrawn", "observed", "retracted"]
+State = Literal["asked", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Trial:
 
     def _repr_html_(self) -> str:
         """Return the main facts, for a notebook."""
-        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate}
+        facts: dict[str, object] = {"region": self.region.name, "replicate": self.replicate}
         if (self.time, self.cost) != (1, 1):
             facts |= {"time": self.time, "cost": self.cost}
         return card(f"Trial {self.number}", facts)
@@ -69,7 +69,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"asked", "told", "given up", "withdrawn", "retracted"}
+    state : {"asked", "measured", "failed", "cancelled", "retracted"}
     value : float or None
         As told, or as corrected since.
     sem : float or None
@@ -88,7 +88,7 @@ class TrialRecord(Trial):
 
     def _repr_html_(self) -> str:
         """Return the trial and its outcome, for a notebook."""
-        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate, "state": self.state}
+        facts: dict[str, object] = {"region": self.region.name, "replicate": self.replicate, "state": self.state}
         return card(f"Trial {self.number}", facts if self.value is None else facts | {"value": self.value})
 
 

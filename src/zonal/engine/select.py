@@ -1,4 +1,4 @@
-"""The next trial: from the opening sweep or chosen by the policy, and what it costs where looks have a cost."""
+"""The next trial: from the initial design or chosen by the policy, and what it costs where looks have a cost."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ MOST_REFINED = 500  # nodes in one round: where the prior already knows every av
 
 
 def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible | None = None) -> State:
-    """Decide on the next trial, of what is possible `now`; return the state in which it is under way.
+    """Decide on the next trial, of what is possible `now`; return the state in which it is pending.
 
     A `free` trial may exceed the budget.
     """
     draft, draw, time, cost, prices = state.fork(), state.draw(), 1.0, 1.0, state.problem.prices
     terms = None if prices is None else _terms(draft, prices, by, free)
-    row, time = _choose(draft, state.told + len(state.pending) + 1, draw, terms, now)
+    row, time = _choose(draft, state.measured + len(state.pending) + 1, draw, terms, now)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
@@ -95,7 +95,7 @@ def _terms(draft: State, prices: Prices, by: str, free: bool) -> RoundCosts:
 
 
 def next_of_opening(state: State, terms: RoundCosts | None = None, now: Possible | None = None) -> int | None:
-    """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done.
+    """Return the next row of the initial design, the cheapest first where looks cost; None when it is done.
 
     What is not possible `now` is left for later: trials that were limited do not count as part of the sweep.
     """
@@ -116,10 +116,10 @@ def next_of_opening(state: State, terms: RoundCosts | None = None, now: Possible
 
 
 def _left_of_opening(state: State) -> Iterator[int]:
-    """Yield the cells of the opening sweep not looked at yet, in place of a barred one an allowed part of it."""
+    """Yield the cells of the initial design not looked at yet, in place of a blocked one an allowed part of it."""
     for cell in state.opening:
         cut = state.table.forbidden[cell]  # since the study began
-        row = allowed_within(state, cell) if cut or cell in state.barred else cell
+        row = allowed_within(state, cell) if cut or cell in state.blocked else cell
         if cut and allowed_share(state, cell) < LEAST_SHARE:
             continue
         if row is not None and state.table.askable[row] and not state.looks_at(row):

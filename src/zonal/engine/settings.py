@@ -67,7 +67,7 @@ class Given(TypedDict, total=False):
     feedback: Feedback | None
     policy: Policy | None
     rng: int | np.random.Generator | None
-    max_looks: int | None
+    max_replicates: int | None
     forbidden: ForbiddenLike
     value_name: str
     value_unit: str
@@ -144,7 +144,7 @@ class Settings:
     policy: Policy | None = field(metadata=_by(_policy))
     seed: int  # determines every random number of the study
     direction: Direction = field(metadata=_by(_direction, "maximize"))
-    max_looks: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
+    max_replicates: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
     forbidden: Forbidden | None = field(metadata=_by(lambda own, _, space: forbidden_rule(space, own)))
     value_name: str = field(metadata=_by(_plain(text), "value"))
     value_unit: str = field(metadata=_by(_plain(text), ""))
@@ -274,7 +274,7 @@ class Problem:
         return tuple(self.space.count(depth) for depth in range(h_max + 2))
 
     def opening(self, h_max: int, looks: int) -> int:
-        """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the looks."""
+        """Return the depth of the initial design, 0 for none: many cells, but no more than 2/5 of the looks."""
         usual = not self.policy.whole and (self.learned or self.policy.inner)
         if self.empirical or not (usual or getattr(self.policy, "initial_design", False)):
             return 0

@@ -55,7 +55,7 @@ class State:
         self.facts: tuple[Event, ...] = (began,)  # of the event being written
         self.h_max = began.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(began.h_max)  # the number of nodes at each depth
-        self.opening: tuple[int, ...] = ()  # rows of the opening sweep, in order
+        self.opening: tuple[int, ...] = ()  # rows of the initial design, in order
 
         # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
         self.scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(began.time)
@@ -84,19 +84,19 @@ class State:
         self._overlaid = 0
 
         self.asked: Log[Asked] = Log()  # the trials, by number
-        self.pending: dict[int, Asked] = {}  # trials under way, oldest first
+        self.pending: dict[int, Asked] = {}  # trials pending, oldest first
         self.budget = problem.settings.budget
-        self.told = 0  # trials told, as averages or differences; policies count rounds t by them
+        self.measured = 0  # trials told, as averages or differences; policies count rounds t by them
         self.last_told = -1  # the trial told last
-        self.differences: dict[int, Difference] = {}  # of trials told as differences
+        self.differences: dict[int, Difference] = {}  # of trials measured as differences
         self.paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
         self.places: dict[str, int] = {}  # the last row of each worker, and of any ("")
         self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
-        self.barred: dict[int, int] = {}  # rows that cannot be measured, and the trial that was given up there
-        self.failures: dict[int, tuple[int, ...]] = {}  # trials given up in a row, by row of the table
+        self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that was failed there
+        self.failures: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
         self.draws = 0  # in use or freed
-        self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
-        self.aside = 0  # trials asked for where little was possible, besides the opening sweep
+        self.freed: tuple[int, ...] = ()  # draws of cancelled trials
+        self.aside = 0  # trials asked for where little was possible, besides the initial design
         self.ruled: Flags = self.table.forbidden  # by row, whether the user's `forbidden` says so
         self.bans: dict[int, Region] = {}  # what was forbidden later and still is, by number
         self.banned_before = 0  # how many times something was forbidden
@@ -197,14 +197,14 @@ class State:
 
     @property
     def spent(self) -> float:
-        """How much of the budget is spent: the number of trials told, or their cost."""
-        return self.told if self.problem.prices is None else math.fsum(self.paid.values())
+        """How much of the budget is spent: the number of trials measured, or their cost."""
+        return self.measured if self.problem.prices is None else math.fsum(self.paid.values())
 
     @property
     def remaining(self) -> float:
-        """What remains of the budget after paying for the trials under way; 0 if it is overspent."""
+        """What remains of the budget after paying for the trials pending; 0 if it is overspent."""
         if self.problem.prices is None:
-            return self.budget - self.told - len(self.pending)
+            return self.budget - self.measured - len(self.pending)
         return left(self.budget, (*self.paid.values(), *(asked.cost for asked in self.pending.values())))
 
     @property
@@ -256,7 +256,7 @@ class State:
         return self.table
 
     def seen(self, terms: RoundCosts | None = None) -> Tree:
-        """Return the nodes as a policy should see them: trials under way make std smaller, and looks may cost."""
+        """Return the nodes as a policy should see them: trials pending make std smaller, and looks may cost."""
         if self.pending:
             columns = self.overlay().columns
             tree = self.table.believed(*columns, self.in_order, self.tallies, self.pending)
@@ -268,7 +268,7 @@ class State:
         return tree
 
     def overlay(self) -> MixtureOverlay | EmpiricalBelief:
-        """Return the belief including the trials under way."""
+        """Return the belief including the trials pending."""
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
@@ -352,7 +352,7 @@ class State:
         return self.tallies.get(row, UNMEASURED)
 
     def looks_at(self, row: int) -> int:
-        """Return the number of trials told or under way at a node."""
+        """Return the number of trials measured or pending at a node."""
         looks = self.tallies.get(row, UNMEASURED).answered
         for number in self.pending:
             looks += self.pending[number].row == row

@@ -18,11 +18,11 @@ class Outcome(NamedTuple):
     ----------
     event : int
         The number of the event that caused it, from 0.
-    state : {"asked", "told", "given up", "withdrawn", "observed", "retracted"}
+    state : {"asked", "measured", "failed", "cancelled", "observed", "retracted"}
     value, sem : float or None
         None if there is none.
     note : str
-        Kept with the value, or why the trial was given up or withdrawn, or the value retracted.
+        Kept with the value, or why the trial was failed or cancelled, or the value retracted.
     by : str
         Who asked for, corrected or retracted it.
     time : float or None
@@ -70,11 +70,11 @@ def _said(fact: Event, at: int) -> tuple[Source, Outcome] | None:
         case Asked():
             return (False, fact.number), Outcome(at, "asked", by=fact.by)
         case Told():
-            return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note, time=fact.time)
+            return (False, fact.number), Outcome(at, "measured", fact.value, fact.sem, fact.note, time=fact.time)
         case Closed():
             return (False, fact.number), Outcome(at, fact.state, note=fact.note)
         case Corrected():
-            state: State = "observed" if fact.observed else "told"
+            state: State = "observed" if fact.observed else "measured"
             return (fact.observed, fact.number), Outcome(at, state, *fact[2:])
         case Retracted():
             return (fact.observed, fact.number), Outcome(at, "retracted", note=fact.note, by=fact.by)

@@ -367,7 +367,7 @@ class GaussianBelief:
 
 
 class Overlay:
-    """The variances of a belief with measurements under way: means stay, variances shrink.
+    """The variances of a belief with measurements pending: means stay, variances shrink.
 
     A pending measurement counts as observed at its mean. It does not enter the belief, and an overlay never
     changes: each pending measurement makes a new one.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from zonal.errors import need
 from zonal.plotting.curves import plot_cells, plot_function
 from zonal.plotting.history import plot_history, plot_regrets
-from zonal.plotting.icicle import plot_regions
+from zonal.plotting.icicle import plot_tree
 from zonal.plotting.kernel import plot_model
 from zonal.plotting.maps import plot_map, plot_pairs
 from zonal.plotting.style import (
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from zonal.study.reading import Reading
 
-plot_tree = plot_regions  # the name for spaces with one axis
-Kind = Literal["history", "tree", "model", "regions", "map", "cells"]
+Kind = Literal["history", "tree", "model", "map", "cells"]
 
 __all__ = [
     "ESTIMATE",
@@ -48,7 +47,6 @@ __all__ = [
     "plot_map",
     "plot_model",
     "plot_pairs",
-    "plot_regions",
     "plot_regrets",
     "plot_tree",
     "rim",
@@ -65,11 +63,10 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     ----------
     study : Study
         On any space.
-    kind : {"history", "tree", "model", "regions", "map", "cells"}, optional
-        The measurements in order; the tree of regions as shelves, above its axis if there is only one ("tree" and
-        "regions" are the same); the correlation of f at two points; a map of two coordinates, or of all pairs; the
-        cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
-        of all pairs of more axes or one per symbol, shelves for sequences and for hierarchies without features.
+    kind : {"history", "tree", "model", "map", "cells"}, optional
+        The measurements in order; the tree of regions as an icicle, above its axis if there is only one;
+        the correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
+        of all pairs of more axes or one per symbol, the tree for sequences and for hierarchies without features.
     **more
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """
@@ -88,8 +85,7 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     named: dict[str, Any] = {
         "history": plot_history,
         "model": plot_model,
-        "tree": plot_regions,
-        "regions": plot_regions,
+        "tree": plot_tree,
         "cells": _explained_cells,
         "function": plot_function,
         "map": plot_map if _is_flat(study.space) else plot_pairs,
@@ -101,11 +97,11 @@ def _suited(study: Reading) -> str:
     """Return the kind of plot that suits the space of a study."""
     space = study.space
     if study.models:
-        return {0: "regions", 1: "function"}.get(len(space.lines), "map")
+        return {0: "tree", 1: "function"}.get(len(space.lines), "map")
     # An empirical belief is limited to nodes of the tree.
     if is_line(space):
         return "cells"
-    return "map" if _is_flat(space) else "regions"
+    return "map" if _is_flat(space) else "tree"
 
 
 def _is_flat(space: Any) -> bool:

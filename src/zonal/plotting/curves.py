@@ -46,7 +46,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     The study is on a box of one axis, on members with one feature, or on a `Product` of one continuous axis and
     symbols. It shows posterior mean and two standard deviations of f, a line for every symbol; measured averages
     as bars as wide as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is
-    under way; the region found; and `f`, the true function, (n, 1) to (n,), if it is given.
+    pending; the region found; and `f`, the true function, (n, 1) to (n,), if it is given.
     """
     space, j = study.space, along(study.space)
     if j is None:
@@ -56,8 +56,8 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     if curves[0].symbols:  # for other symbols a band across may be measured: the curve is hatched instead
         hatched = [mark for mark in marked if "hatch" in mark.style]
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
-    bands = [_posterior(study, ax, *own, hatched, j) for own in zip(curves, style.OTHERS, strict=False)]
-    bands[0].set_label("two standard deviations")
+    confidence_bands = [_posterior(study, ax, *own, hatched, j) for own in zip(curves, style.OTHERS, strict=False)]
+    confidence_bands[0].set_label("two standard deviations")
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=style.FUNCTION, lw=1.6, label="reward function f")
     _bars(study, ax, j, curves)
@@ -164,13 +164,13 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.
     """
     space = study.space
-    need(style.is_line(space), "this plot is for boxes with one axis", space.names, "Use plot_regions.")
+    need(style.is_line(space), "this plot is for boxes with one axis", space.names, "Use plot_tree.")
     ax = style.axes_or_new(ax)
-    tree, bands = study.tree, study.bands()
+    tree, confidence_bands = study.tree, study.confidence_bands()
     leaves = np.flatnonzero(tree.first_child < 0)
     left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
-    mean, confidence = tree.mean[leaves], bands.confidence[leaves]
-    reach = confidence + bands.variation[leaves]
+    mean, confidence = tree.mean[leaves], confidence_bands.confidence[leaves]
+    reach = confidence + confidence_bands.variation[leaves]
     x = space.axes[0].spread(1000)
     y = np.empty(0) if f is None else f(x[:, None])
     low, high = (float(of(np.append(mean, y))) for of in (np.min, np.max))

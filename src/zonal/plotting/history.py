@@ -31,14 +31,14 @@ MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
 MOST_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
-MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
+MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "asked": "|"}
 
 
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the measurements of a study in order, and the average of the best region so far.
 
     There is a dot per measured average and a diamond per measured difference, darker for smaller regions, with its
-    standard error if one was told; trials given up and under way are ticks below.
+    standard error if one was told; trials failed and pending are ticks below.
 
     The line is the posterior mean of the region recommended after each
     measurement (after some of them, if there are many), plus and minus two standard deviations.
@@ -84,7 +84,7 @@ def _ticks(study: Reading, ax: Axes) -> None:
     """Draw a tick at the bottom for every trial without a value."""
     for state, mark in MARKS.items():
         x = [trial.number for trial in study.trials if trial.state == state]
-        label = "under way" if state == "asked" else state
+        label = "pending" if state == "asked" else state
         if x:
             ax.plot(x, [0.03] * len(x), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
 
@@ -113,14 +113,14 @@ def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
 def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
     # Events do not store the best region: it is computed again, which takes long for large trees.
-    each = max(len(study.tree) * study.told**2 * len(study.models), 1)
-    number = min(study.told, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
+    each = max(len(study.tree) * study.measured**2 * len(study.models), 1)
+    number = min(study.measured, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
-    if study.told > 1:
-        moments = np.unique(np.linspace(1, study.told, number).round().astype(int))
+    if study.measured > 1:
+        moments = np.unique(np.linspace(1, study.measured, number).round().astype(int))
         told = [fact.number for event in study.events for fact in event if isinstance(fact, Told)]
         # The last is the present: values may have been corrected or retracted since.
-        x, then = np.maximum.accumulate(told)[moments - 1], [*study.past(*moments[:-1].tolist()), study]
+        x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
     mean, std = np.array([own._settle()[1:] for own in then]).T
     return x, mean, std

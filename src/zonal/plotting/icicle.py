@@ -24,11 +24,11 @@ MOST_LOOKS = 5  # beyond which a dot does not grow
 DARK = 0.45  # lightness below which text is white
 
 
-def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
     Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
-    a dot where it was measured. What is forbidden, cannot be measured or is under way is marked, the recommended
+    a dot where it was measured. What is forbidden, cannot be measured or is pending is marked, the recommended
     region and its ancestors are framed, and regions that are wide enough have names.
     """
     ax, tree, space = style.axes_or_new(ax, 9.0, 4.5), study.tree, study.space
@@ -64,7 +64,7 @@ def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     tree, cmap = study.tree, style.colour_map(study)
     shown = style.allowed(tree.mean, tree.forbidden)
     shelves = PolyCollection(boxes, cmap=cmap, edgecolor="white", linewidths=0.4 * wide)
-    shelves.set(array=tree.mean, alpha=style.strength(study.doubt()), clim=(shown.min(), shown.max()))
+    shelves.set(array=tree.mean, alpha=style.strength(study.relative_std()), clim=(shown.min(), shown.max()))
     return ax.add_collection(shelves)
 
 

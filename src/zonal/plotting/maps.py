@@ -42,7 +42,7 @@ def plot_map(
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
     Colours fade where little is known. There is a circle for every region measured, larger for larger regions;
-    regions that are forbidden, cannot be measured or are under way are marked; the region found is green.
+    regions that are forbidden, cannot be measured or are pending are marked; the region found is green.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def plot_map(
     need(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
     fits = space.lines[:2] == (0, 1) and (space.axes is None or space.d <= 2)
-    need(fits, "this map needs two coordinates", space.names, "Use plot_regions.")
+    need(fits, "this map needs two coordinates", space.names, "Use plot_tree.")
     ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
@@ -87,7 +87,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     title says where that is, and for which symbols. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
-    need(panels, "these maps need two coordinates", study.space.names, "Use plot_regions.")
+    need(panels, "these maps need two coordinates", study.space.names, "Use plot_tree.")
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
     ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
@@ -170,7 +170,7 @@ class Map:
         study, tree = self.study, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
-            strength = style.strength(study.doubt()[leaves])
+            strength = style.strength(study.relative_std()[leaves])
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
         part, ups = self.slice.as_dict(), self._side(self.k)
         cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]

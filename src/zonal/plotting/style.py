@@ -1,7 +1,7 @@
 """What all plots share: colours, labels, legends, how uncertainty is shown, and marks on regions.
 
 Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and differ in lightness too.
-Colours fade where little is known. Marks (forbidden, impossible to measure, under way, found) are distinguished by
+Colours fade where little is known. Marks (forbidden, impossible to measure, pending, found) are distinguished by
 shape. A plot defines where a region is; what is marked, and how, is the same everywhere.
 """
 
@@ -173,7 +173,7 @@ def regions_of(study: Reading, rows: Any) -> list[Any]:
 
 def told(study: Reading) -> list[TrialRecord]:
     """Return the trials that were told, in order."""
-    return [trial for trial in study.trials if trial.state == "told"]
+    return [trial for trial in study.trials if trial.state == "measured"]
 
 
 def subtracted(study: Reading) -> list[Any]:
@@ -251,10 +251,10 @@ def marks(study: Reading) -> Iterator[Mark]:
     label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
     yield from (Mark(region, label, FORBIDDEN) for region in regions_of(study, rows))
     yield from _held(study)
-    for region in study.barred:
+    for region in study.blocked:
         yield Mark(region, "cannot be measured", BARRED)
     for trial in study.pending:
-        yield Mark(trial.region, "under way", PENDING, f"#{trial.number}")
+        yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     found = found_label(study)
     if found:
         yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})

@@ -1,7 +1,7 @@
 """Policies decide what to split, which node to measure next, and which node to recommend.
 
-A policy reads the columns of the tree and a few numbers about the problem (`PolicyContext`); one that needs more uses
-views: the nodes under each model, with their covariances. It never sees a kernel or a region.
+A policy reads the columns of the tree and a few numbers about the problem (`PolicyContext`); one that needs more
+uses views: the nodes under each model, with their covariances. It never sees a kernel or a region.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Results(Protocol):
 
 @dataclass(frozen=True)
 class ModelView:
-    """All nodes under one model, including trials under way; arrays have one entry per row."""
+    """All nodes under one model, including trials pending; arrays have one entry per row."""
 
     weight: float  # of the model; the weights of all views add up to 1
     mean: Floats  # of the nodes' averages, relative to the prior mean as in the tree
@@ -126,7 +126,7 @@ class PolicyContext:
     variation: Variation  # how f varies within cells, by depth
     tie: float  # values closer than this are equal
     learned: bool  # whether the kernel is learned
-    opening: int  # number of measurements of the opening sweep
+    opening: int  # number of measurements of the initial design
     room: int  # most nodes that the belief should track
     sign: float = 1.0  # the factor that turns the user's values into rewards
     zero: float = 0.0  # the reward that the tree's means are relative to
@@ -220,7 +220,8 @@ class BoundPolicy:
     """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults.
 
     Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
-    told and pending, plus 1 (in `splits`, the number told). `PolicyContext`, `Views` and `RngFactory` say what they are.
+    told and pending, plus 1 (in `splits`, the number told). `PolicyContext`, `Views` and `RngFactory`
+    say what they are.
 
     Attributes
     ----------
@@ -257,7 +258,7 @@ class BoundPolicy:
         """Tell whether `node`, just measured in round `t`, should be split."""
         return False
 
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+    def confidence_bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return confidence and variation of every node in round `t`: two standard deviations, and none."""
         return OPTIMISM * tree.std, np.zeros(tree.size)
 
@@ -285,7 +286,7 @@ class Policy:
         Whether it takes costs into account and chooses times. Others use the first of the times.
     initial_design : bool
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
-        budget: the opening sweep of the default. `choose` is asked from then on. Without it a policy of a whole
+        budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
         tree starts with its own choice, which under a model that is still to be learned is a blind one.
     rules : class
         Called with the policy and a setting.

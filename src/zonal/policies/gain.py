@@ -54,10 +54,10 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
     rows = here = np.arange(len(means))
     slope, mean = slopes[here, at], means[here, at]
     while len(rows):
-        rise = slopes - slope[:, None]
+        gain = slopes - slope[:, None]
         cross = mean[:, None] - means
-        cross /= rise
-        cross[rise <= (1e-14 * np.abs(steepest))[:, None]] = np.inf
+        cross /= gain
+        cross[gain <= (1e-14 * np.abs(steepest))[:, None]] = np.inf
         at = cross.argmin(axis=1)  # of several that cross at one point, each leads to the next
         near = cross[here, at]
         weight = log_f(np.maximum(near, 0.0))

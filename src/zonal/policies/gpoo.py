@@ -60,7 +60,7 @@ class GPOO(Policy):
     returns : {"deepest", "highest"}
         The best of the deepest expanded nodes, as in the pseudo-code, or of all expanded nodes, as in the prose.
     ahead : bool
-        With several trials under way at once: whether a leaf is split as soon as the pending trials there would
+        With several trials pending at once: whether a leaf is split as soon as the pending trials there would
         satisfy line 6, without waiting for their rewards. Otherwise trials pile up on one leaf, and with 8 at once
         the regret doubles. With one trial at a time it makes no difference.
     """
@@ -151,7 +151,7 @@ class OptimisticRules(BoundPolicy):
         return best(tree, rows, b[rows], self.setting.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether the trials under way at `node` would satisfy line 6, so that its children come next."""
+        """Tell whether the trials pending at `node` would satisfy line 6, so that its children come next."""
         return bool(
             self.policy.ahead
             and tree.looks[node] > tree.count[node]
@@ -166,7 +166,7 @@ class OptimisticRules(BoundPolicy):
         interval = math.sqrt(self.beta(t)) * std  # CI of equation (6)
         return bool(depth <= self.setting.h_max and self.delta[depth] >= interval)
 
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+    def confidence_bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return CI (equation 6) and delta of every node."""
         return math.sqrt(self.beta(t)) * tree.std, self.delta[tree.depth]
 
@@ -261,7 +261,7 @@ class GPTreeRules(BoundPolicy):
         depth = tree.depth[node]
         return bool(depth <= self.setting.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
 
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+    def confidence_bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return beta_n std and V(h) of every node."""
         return self.beta_n * tree.std, self.variation[tree.depth]
 
@@ -273,5 +273,5 @@ class GPTreeRules(BoundPolicy):
             while row >= 0 and not within[row]:
                 within[row] = True
                 row = int(tree.parent[row])
-        split = tree.expanded | (tree.first_child >= 0)  # by the opening sweep too
+        split = tree.expanded | (tree.first_child >= 0)  # by the initial design too
         return deepest_best(tree, (split & within).nonzero()[0], self.setting.tie)

@@ -68,10 +68,10 @@ def demonstrate(budget: int, rng: int, picture: Path) -> str:
         searched.tell(trial, reward)
         seconds += perf_counter() - measured + asked - started
     figure, cells = cells_above_tree(searched, f, 9, 7)
-    cells.set_title(f"GPOO after {searched.told} noisy averages over cells", fontsize=11)
+    cells.set_title(f"GPOO after {searched.measured} noisy averages over cells", fontsize=11)
     figure.legend(*cells.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     write_picture(figure, picture, dpi=150)
-    times = f"time of the search    {1000 * seconds:.1f} ms for {searched.told} measurements"
+    times = f"time of the search    {1000 * seconds:.1f} ms for {searched.measured} measurements"
     return f"{_report(searched, f, instrument)}\n{times}"
 
 

@@ -106,7 +106,7 @@ class Simple:
         prices |= {"times": [first]} if given.get("times") else {}
         looks = Study(landscape.space, budget=budget, **prices)._looks_left if prices else int(budget)
         forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
-        limits = Limits(forbidden, given.get("max_looks") or math.inf)
+        limits = Limits(forbidden, given.get("max_replicates") or math.inf)
         measure = partial(instrument, time=first) if self.prices else instrument
         return self.player(landscape, measure, max(looks, 1), rng, limits)
 
@@ -268,7 +268,7 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
             players["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
         players["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
-    if any(settings.get(name) for name in (*PRICES, "max_looks")) or settings.get("forbidden") is not None:
+    if any(settings.get(name) for name in (*PRICES, "max_replicates")) or settings.get("forbidden") is not None:
         others = {name: Simple(player, given) for name, player in others.items()}
     return players | others
 
@@ -308,15 +308,16 @@ def rehearse(
     given : bool
         Whether the searches are given the noise. By default they learn it.
     **settings
-        Settings of the searches, as for `Study`: kernel, mean, feedback, policy, max_looks, forbidden, times,
-        overhead, cost, travel. The simple methods heed feedback, max_looks and forbidden, and pay all but travel.
+        Settings of the searches, as for `Study`: kernel, mean, feedback, policy, max_replicates, forbidden, times,
+        overhead, cost, travel. The simple methods heed feedback, max_replicates and forbidden, and pay
+        all but travel.
 
     Examples
     --------
     >>> import zonal as zn
     >>> values = [0, 1, 0, 2, 5, 9, 4, 1, 0, 0, 3, 1, 0, 2, 0, 1]
     >>> landscape = zn.simulation.from_table(zn.Box([(0, 1)], smallest=1 / 16), values)
-    >>> result = zn.rehearse(landscape, 12, noise=0.5, max_looks=2, runs=2, jobs=1)
+    >>> result = zn.rehearse(landscape, 12, noise=0.5, max_replicates=2, runs=2, jobs=1)
     >>> sorted(result.campaigns)[:2], result.runs
     (['Zonal', 'Zonal, GPOO'], 2)
     """

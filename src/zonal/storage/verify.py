@@ -130,15 +130,15 @@ def _of(event: Transaction, kind: Any) -> list[Any]:
     return [fact for fact in event if isinstance(fact, kind)]
 
 
-# What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
-# it, unless the region was barred before.
+# What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `blocked` shows
+# it, unless the region was blocked before.
 DECIDED: dict[Any, Callable[[State, Any, Transaction], State]] = {
     events.Asked: lambda state, fact, event: select.ask(
         state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
     ),
     events.Told: lambda state, fact, event: commands.tell(state, fact, _of(event, events.Observed)),
     events.Closed: lambda state, fact, event: commands.end(
-        state, fact.number, fact.state == "given up", retry=not fact.barred, note=fact.note
+        state, fact.number, fact.state == "failed", retry=not fact.blocked, note=fact.note
     ),
     events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
     events.Observed: lambda state, fact, event: commands.observe(state, _of(event, events.Observed)),

@@ -46,7 +46,7 @@ class SimulatedInstrument(Protocol):
 
 @dataclass(eq=False)
 class Task:
-    """A measurement under way."""
+    """A measurement pending."""
 
     region: Region
     future: Future[Any]

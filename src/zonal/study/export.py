@@ -23,7 +23,7 @@ HEAD, END = "zonal events", "zonal end"
 
 def document(study: Study) -> str:
     """Return trials and observations as JSON, for programs."""
-    times = study.times
+    times = study.timestamps
 
     def said(own: Outcome) -> dict[str, Any]:
         when = {"when": times[own.event]} if times else {}

@@ -38,8 +38,8 @@ def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None =
     """Forbid a region that turned out not to be measurable, or not to be wanted.
 
     From now on it is treated as in ``forbidden=``: no region that overlaps it is measured or recommended. Values
-    measured there stay in the model. `allow` takes it back. Returns the trials under way that overlap it; they
-    stay under way, and may be told, given up or withdrawn. Forbidding the same region again does nothing.
+    measured there stay in the model. `allow` takes it back. Returns the trials pending that overlap it; they
+    stay pending, and may be told, failed or cancelled. Forbidding the same region again does nothing.
 
     Parameters
     ----------
@@ -64,30 +64,30 @@ def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None =
 
 
 def allow(study: Study, region: RegionLike) -> int:
-    """Take back all give-ups of a region and of the regions within it, and what `forbid` forbade there.
+    """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
 
     They may be asked for again. The region is given as in `observe`; the whole space takes back everything. Splits
-    that were made meanwhile stay, and so does whatever ``forbidden=`` says. Returns how many give-ups and
+    that were made meanwhile stay, and so does whatever ``forbidden=`` says. Returns how many failures and
     forbidden regions were taken back, at least one.
     """
     with study._writing(partly=True):
         state, wanted = study._state, study._region(region)
-        trials, bans = commands.given_up(state, wanted), commands.banned(state, wanted)
+        trials, bans = commands.failed(state, wanted), commands.banned(state, wanted)
         after = commands.forgive(state, trials, bans)
         if after is None:
-            fix = "study.table() lists what was given up."
+            fix = "study.table() lists what was failed."
             larger = [ban.name for ban in state.bans.values() if ban.overlaps(wanted)]
             if state.problem.is_forbidden(wanted):
                 fix = "It is forbidden; that cannot be taken back."
             elif larger:
                 fix = f"What was forbidden is allowed as a whole: {'; '.join(larger)}."
-            raise InvalidInput("nothing was given up or forbidden within this region", wanted.name, fix)
+            raise InvalidInput("nothing was failed or forbidden within this region", wanted.name, fix)
         study._commit(after)
     return len(trials) + len(bans)
 
 
 def forgive(study: Study, trials: Iterable[Trial]) -> None:
-    """Take back the give-ups of single trials that failed for other reasons than their region."""
+    """Take back the failures of single trials that failed for other reasons than their region."""
     with study._writing(partly=True):
         several = listed(trials, "trials must be a list", "Pass [trial], even for one.")
         after = commands.forgive(study._state, [study._asked(trial).number for trial in several])

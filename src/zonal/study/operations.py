@@ -85,7 +85,7 @@ def ask(
 ) -> Trial | list[Trial]:
     """Return the next trial, or a list of the next `n`.
 
-    Trials under way are taken into account: they reduce the uncertainty of their regions. What is possible only
+    Trials pending are taken into account: they reduce the uncertainty of their regions. What is possible only
     now, such as what is above the horizon, is said by `within` and `avoid`, and kept with the trial; what is never
     possible by ``forbidden=`` and `forbid`.
 
@@ -152,7 +152,7 @@ def tell(
     """Record the measurement of a trial.
 
     Telling the same value again does nothing, and another value is refused, whatever became of the trial before. A
-    trial that had been given up, withdrawn or retracted counts as measured after all; if the budget was spent
+    trial that had been failed, cancelled or retracted counts as measured after all; if the budget was spent
     meanwhile, as an observation, which `correct` and `retract` find by the trial too.
 
     Parameters
@@ -320,40 +320,40 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
     return number, True
 
 
-def give_up(study: Study, trial: Trial | int, retry: bool = True, note: str = "") -> None:
+def fail(study: Study, trial: Trial | int, retry: bool = True, note: str = "") -> None:
     """Give up a trial that could not be measured, given as in `tell`; the budget gets it back.
 
     A `note`, for example why, is kept with the trial.
 
-    With ``retry=False`` the region is not asked for again; its children are, if it may be split. A region given up
-    three times in a row is not asked for again either, nor is a region within it that was given up once. `allow`
+    With ``retry=False`` the region is not asked for again; its children are, if it may be split. A region failed
+    three times in a row is not asked for again either, nor is a region within it that was failed once. `allow`
     takes both back.
     """
     retry = truth(retry, "retry")
     with study._writing(partly=True):
         number, note = _under_way(study, trial), text(note, "a note")
-        before, after = study._state, commands.end(study._state, number, given_up=True, retry=retry, note=note)
+        before, after = study._state, commands.end(study._state, number, failed=True, retry=retry, note=note)
         study._commit(after)
     row, by = after.asked[number].row, after.asked[number].by
     certain = not is_running(by)  # at its end a run may take its failures back
-    if certain and retry and len(after.barred) > len(before.barred):
+    if certain and retry and len(after.blocked) > len(before.blocked):
         region, times = after.region(row), len(after.failures[row])
         if times > 1:
-            message = "region %s was given up %d times in a row and will not be asked for again"
+            message = "region %s was failed %d times in a row and will not be asked for again"
             study._log(logging.WARNING, message, region.name, times)
         else:
             message = "region %s lies within one that could not be measured, and failed too"
             study._log(logging.INFO, message, region.name)
 
 
-def withdraw(study: Study, trial: Trial | int, note: str = "") -> None:
-    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region.
+def cancel(study: Study, trial: Trial | int, note: str = "") -> None:
+    """Cancel a trial that was not tried; the budget gets it back, and it does not count against its region.
 
     A `note`, for example why, is kept with the trial.
     """
     with study._writing(partly=True):
         number, note = _under_way(study, trial), text(note, "a note")
-        study._commit(commands.end(study._state, number, given_up=False, retry=True, note=note))
+        study._commit(commands.end(study._state, number, failed=False, retry=True, note=note))
 
 
 def annotate(study: Study, trial: Trial | int, note: str) -> None:
@@ -364,7 +364,7 @@ def annotate(study: Study, trial: Trial | int, note: str) -> None:
         study._commit(study._state.apply((Noted(number, text(note, "a note")),)))
 
 
-def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
+def claim(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
     """Return a pending trial, taken over from its worker to be measured by `by`; None if none is wanted.
 
     `wanted` tells whether to take a trial over; it is called again with the file's lock held, if there is a file.
@@ -439,7 +439,7 @@ def _say(study: Study, what: str, region: Region, value: float | None) -> None:
 
 
 def _under_way(study: Study, trial: Trial | int) -> int:
-    """Return the number of a trial under way; raise if it is not."""
+    """Return the number of a trial pending; raise if it is not."""
     number = study._asked(trial).number
     checks.under_way(study._state, number)
     return number
@@ -460,6 +460,6 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
         raise TrialError(f"there is no such {what}; got {number}. There are {len(every)}, counted from 0.")
     record, (*_, now) = every[number]
     if now.value is None:
-        how = "is under way" if now.state == "asked" else f"was {now.state}"
+        how = "is pending" if now.state == "asked" else f"was {now.state}"
         raise TrialError(f"nothing changed: {what} {number} {how}, and has no value. Check its number.")
     return record

@@ -28,7 +28,7 @@ from zonal.study.worker_id import run_of_mine
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-JUDGE = 10  # measurements after the opening sweep before a learned model may stop the search
+JUDGE = 10  # measurements after the initial design before a learned model may stop the search
 
 
 def optimize(
@@ -58,7 +58,7 @@ def optimize(
     measure : callable
         Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`: value,
         sem, note, time, slopes, minus. Where times are chosen and it has an argument `time`, that is how long to
-        measure. If it raises, its trial is given up, which does not count against its region, and the error is
+        measure. If it raises, its trial is failed, which does not count against its region, and the error is
         passed on; the study can continue afterwards.
     executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
         Where to measure several regions at once. A function that returns an executor is called again if a
@@ -73,17 +73,17 @@ def optimize(
         Show a progress bar.
     tolerance : float, optional
         In value units: stop early when the gap of the recommended region is no larger, twice in a row; while a
-        model is learned, not before the opening sweep and ten more measurements. With the policy `Above` it
+        model is learned, not before the initial design and ten more measurements. With the policy `Above` it
         applies to ``misclassified``, in units of weight.
-    on_error : {"raise", "give_up"}
+    on_error : {"raise", "fail"}
         Whether a failed measurement ends the search, or only its trial.
     max_failures : int, optional
-        With ``on_error="give_up"``: one more failure is raised, and the failures since the last success do not
+        With ``on_error="fail"``: one more failure is raised, and the failures since the last success do not
         count against any region; by default the number of remaining measurements.
     timeout : float, optional
         Seconds after which a measurement counts as failed.
     take_over : bool
-        Also measure all trials that are under way, whoever asked for them: only if nobody else will.
+        Also measure all trials that are pending, whoever asked for them: only if nobody else will.
     by : str, optional
         A name for whoever measures, such as ``"receiver 1"``. Trials pending under the same name are measured
         first, even if they were asked for on another host, as after a restart in another container. Only one run
@@ -119,7 +119,7 @@ def optimize(
         std=found.std,
         gap=found.gap,
         probability_best=found.probability_best,
-        nfev=study.told,
+        nfev=study.measured,
         success=good or (not why and (n is not None or (spent and not study.pending))),
         message=f"{ended} {summary.progress(study, 'made', 'measurement')}{_notes(study)}",
         study=study,
@@ -202,7 +202,7 @@ def twice(study: Study, tolerance: float) -> Callable[[], bool]:
 def _is_enough(study: Study, tolerance: float) -> bool:
     """Tell whether a study's answer is good enough; a learned model needs some more."""
     state = study._state
-    judged = state.told >= binding.opening_size(state) + JUDGE or not state.problem.learned
+    judged = state.measured >= binding.opening_size(state) + JUDGE or not state.problem.learned
     if not judged or select.next_of_opening(state) is not None:
         return False
     wrong = study.misclassified

@@ -118,8 +118,8 @@ def above(
 ) -> RegionProbabilities:
     """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
-    They are a table of `RegionProbability`; ``.patches()`` joins those that touch. If no region is probable enough it has no
-    rows, and its title says so and names the most probable one.
+    They are a table of `RegionProbability`; ``.patches()`` joins those that touch. If no region is probable enough
+    it has no rows, and its title says so and names the most probable one.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def _smallest(study: Reading) -> list[Region]:
     return regions
 
 
-def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats:
+def relative_std(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats:
     """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
 
     It is the posterior over the prior standard deviation of a region's average, under the models in use; on an
@@ -337,14 +337,14 @@ def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
     return [study._region(region) for region in ([regions] if one else listed(regions, *NO_REGIONS))], one
 
 
-def bands(study: Reading) -> ConfidenceBands:
+def confidence_bands(study: Reading) -> ConfidenceBands:
     """Return how far each node's average, and f within the node, may lie from the posterior mean.
 
     The next trial is chosen by the b-value, ``mean + confidence + variation`` (equation 5 of the
     paper).
     """
     with study._lock:
-        return ConfidenceBands(*binding.bands(study._state))
+        return ConfidenceBands(*binding.confidence_bands(study._state))
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:

@@ -95,7 +95,7 @@ class Reading(metaclass=Named):
         return tuple(self._state.events)
 
     @property
-    def times(self) -> tuple[str, ...]:
+    def timestamps(self) -> tuple[str, ...]:
         """When each event was written, in UTC; empty in memory, where times are not kept."""
         return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
@@ -110,14 +110,14 @@ class Reading(metaclass=Named):
     value_name: str = _relayed("settings.value_name", "The name of what is measured.")
     value_unit: str = _relayed("settings.value_unit", "Its unit.")
     budget: Any = _relayed("_state.budget", "The total number of measurements, or their total cost.")
-    spent: Any = _relayed("_state.spent", "The number of trials told, or their cost.")
-    told: int = _relayed("_state.told", "The number of trials told.")
-    remaining: Any = _relayed("_state.remaining", "What of the budget is neither spent nor under way.")
+    spent: Any = _relayed("_state.spent", "The number of trials measured, or their cost.")
+    measured: int = _relayed("_state.measured", "The number of trials measured.")
+    remaining: Any = _relayed("_state.remaining", "What of the budget is neither spent nor pending.")
     _sign: float = _relayed("settings.sign", "1 if high averages are wanted, else -1.")
 
     @property
     def pending(self) -> tuple[Trial, ...]:
-        """Trials asked for and not yet told or given up, oldest first."""
+        """Trials asked for and not yet told or failed, oldest first."""
         state = self._state
         return tuple(trial_of(state, asked) for asked in state.pending.values())
 
@@ -142,10 +142,10 @@ class Reading(metaclass=Named):
         return [*_trials(state), *_observations(state)]
 
     @property
-    def barred(self) -> tuple[Region, ...]:
+    def blocked(self) -> tuple[Region, ...]:
         """Regions that could not be measured and are no longer asked for; `allow` takes that back."""
         state = self._state
-        return tuple(state.region(row) for row in state.barred)
+        return tuple(state.region(row) for row in state.blocked)
 
     @property
     def forbidden(self) -> tuple[Region, ...]:
@@ -224,27 +224,27 @@ class Reading(metaclass=Named):
     misclassified = property(queries.misclassified)
     stands_out = queries.stands_out
     predict = queries.predict
-    doubt = queries.doubt
-    bands = queries.bands
+    relative_std = queries.relative_std
+    confidence_bands = queries.confidence_bands
 
-    def past(self, *told: int) -> list[Reading]:
+    def snapshot(self, *measured: int) -> list[Reading]:
         """Return the study as it was after each of some numbers of measurements, for reading only.
 
         Parameters
         ----------
-        *told : int
+        *measured : int
             0 for the start, and at most the number told so far.
         """
         now, moments = self._state, dict[int, Reading]()
-        wanted = [whole_number(number, "a number of measurements", 0, now.told) for number in told]
+        wanted = [whole_number(number, "a number of measurements", 0, now.measured) for number in measured]
         first, *later = now.events
         states = accumulate(later, State.apply, initial=State.begin(now.problem, first))
         left = set(wanted)
         while left:
             state = next(states)
-            if state.told in left:
-                left.remove(state.told)
-                moments[state.told] = moment = Reading()
+            if state.measured in left:
+                left.remove(state.measured)
+                moments[state.measured] = moment = Reading()
                 moment._state, moment._lock, moment._journal = state, self._lock, self._journal
         return [moments[number] for number in wanted]
 

@@ -24,7 +24,7 @@ from zonal.study.executors import Anywhere, InlineExecutor, Measure, Task, engin
 from zonal.study.run_session import RunSession
 
 Callback = Callable[[Any, Trial], object]
-OnError = Literal["raise", "give_up"]
+OnError = Literal["raise", "fail"]
 Step = Callable[[], None]
 
 log = logging.getLogger("zonal")
@@ -32,7 +32,7 @@ log = logging.getLogger("zonal")
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
-GIVEN_UP = "trial %d (%s) was given up: %r"
+GIVEN_UP = "trial %d (%s) was failed: %r"
 READABLE = 0.5  # seconds for which the text of a progress bar stays
 ROLL_CALL = 5.0  # seconds after which a silent cluster is asked whether it has any worker
 SAY_SO = 60.0  # seconds without a worker after which that is said
@@ -62,20 +62,20 @@ def drive(
     beside a progress bar; `enough`, called after each measurement, tells whether the answer is good enough;
     `in_a_row` counts only failures since the last success, and logs each.
     """
-    check_choice(on_error, "on_error", ("raise", "give_up"))
+    check_choice(on_error, "on_error", ("raise", "fail"))
     most = hand.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = measure
     if not isinstance(engine, InlineExecutor):
         engine = engine_for(engine, executor, workers, timeout, bool(hand.study.settings.times))
-    allowed = most if on_error == "give_up" else 0
+    allowed = most if on_error == "fail" else 0
     with _progress(hand, progress) as step, _CtrlC() as ctrl_c:
         return _Run(hand, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
 
 
 @dataclass
 class _Run:
-    """The measurements under way, and why the run ends."""
+    """The measurements pending, and why the run ends."""
 
     _hand: RunSession
     _engine: InlineExecutor
@@ -92,13 +92,13 @@ class _Run:
     _deserted: float = math.inf  # since when there is no worker, by the monotonic clock
     _said: bool = False  # that there is no worker
     _failures: int = 0
-    _in_a_row: list[Trial] = field(default_factory=list)  # given up since the last success
+    _in_a_row: list[Trial] = field(default_factory=list)  # failed since the last success
     _told: bool = False
     _failure: BaseException | None = None
     _why: str = ""
 
     def __call__(self) -> str:
-        """Ask, wait and tell; in the end no trial is left under way."""
+        """Ask, wait and tell; in the end no trial is left pending."""
         try:
             while self._fill():
                 with self._ctrl_c.may_interrupt():
@@ -118,7 +118,7 @@ class _Run:
         return self._why or (INTERRUPTED if self._ctrl_c.pressed else "")
 
     def _fill(self) -> bool:
-        """Start as many measurements as possible; return whether any are under way."""
+        """Start as many measurements as possible; return whether any are pending."""
         if self._suspects and not self._under_way and not self._ended():
             self._begin(self._suspects.pop(0), alone=True)
         while self._may_begin():
@@ -146,7 +146,7 @@ class _Run:
         try:
             job = self._engine.begin(trial)
         except BaseException:
-            self._hand.withdraw(trial)
+            self._hand.cancel(trial)
             raise
         job.due, job.alone = monotonic() + self._timeout, alone
         self._under_way[job] = trial
@@ -158,12 +158,12 @@ class _Run:
         if error is None:
             self._tell(trial, value)
         elif isinstance(error, KeyboardInterrupt):
-            self._hand.withdraw(trial)
+            self._hand.cancel(trial)
             raise KeyboardInterrupt
         elif shared_death(error) and not job.alone and not self._ended():
             self._suspects.append(trial)
         elif job.broke(error):  # not the region's fault
-            self._hand.withdraw(trial)
+            self._hand.cancel(trial)
             if not self._engine.recovers(job.executor):
                 self._failure = self._failure or error
         else:
@@ -195,11 +195,11 @@ class _Run:
         return ENOUGH if self._enough is not None and self._enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed. Those under way are still waited for, so that no measurement is lost."""
+        """Give up a trial that failed. Those pending are still waited for, so that no measurement is lost."""
         told = trial not in self._hand.study.pending  # then a warning was turned into an error after telling
         if not told:
             try:
-                self._hand.give_up(trial, error)
+                self._hand.fail(trial, error)
             except TrialError as ended:  # another process ended it
                 log.warning("%s", ended)
                 return
@@ -213,9 +213,9 @@ class _Run:
             log.warning(GIVEN_UP, trial.number, trial.region.name, error)
 
     def _name_barred(self) -> None:
-        """Log the regions that the last failures have barred, as soon as these are certain to count."""
+        """Log the regions that the last failures have blocked, as soon as these are certain to count."""
         failed = {trial.region.name for trial in self._in_a_row}
-        for region in self._hand.study.barred if failed else ():
+        for region in self._hand.study.blocked if failed else ():
             if region.name in failed:
                 log.warning("region %s failed too often and will not be asked for again", region.name)
 
@@ -264,12 +264,12 @@ class _Run:
         return len(self._hanging)
 
     def _tidy_up(self) -> None:
-        """Tell what is done, withdraw the rest; an error here must not hide an earlier one."""
+        """Tell what is done, cancel the rest; an error here must not hide an earlier one."""
         for job, trial in self._under_way.items():
             self._settle(job, trial)
         for trial in self._suspects:
             with suppress(StudyFileError, TrialError):
-                self._hand.withdraw(trial)
+                self._hand.cancel(trial)
         if self._in_a_row and (self._failure is not None or not self._told):  # then it is the instrument's fault
             with suppress(StudyFileError):  # then the file caused the failure
                 self._hand.study.forgive(self._in_a_row)
@@ -278,18 +278,18 @@ class _Run:
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
     def _settle(self, job: Task, trial: Trial) -> None:
-        """Tell a trial, if it is done; else withdraw it."""
+        """Tell a trial, if it is done; else cancel it."""
         if not job.future.done() or job.outcome()[1] is not None:
             job.future.cancel()
-            with suppress(StudyFileError, TrialError):  # the next run takes over what could not be withdrawn
-                self._hand.withdraw(trial)
+            with suppress(StudyFileError, TrialError):  # the next run takes over what could not be cancelled
+                self._hand.cancel(trial)
             return
         try:
             self._hand.tell(trial, job.outcome()[0])
         except Exception as error:
             log.warning(GIVEN_UP, trial.number, trial.region.name, error)
             if trial in self._hand.study.pending:
-                self._hand.give_up(trial, error)
+                self._hand.fail(trial, error)
 
 
 @contextmanager
@@ -300,7 +300,7 @@ def _progress(hand: RunSession, standing: Callable[[], str] | None) -> Iterator[
         return
     from tqdm.auto import tqdm
 
-    total = hand.study.told + len(hand.study.pending) + hand.study._looks_left
+    total = hand.study.measured + len(hand.study.pending) + hand.study._looks_left
     done, due = total - hand.remaining, 0.0  # a continued study does not start at 0
 
     def step() -> None:

@@ -48,7 +48,7 @@ def reason(error: BaseException) -> str:
 class RunSession:
     """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
 
-    If `take_over`, all trials under way count as abandoned; else those under the same name, which a user may have
+    If `take_over`, all trials pending count as abandoned; else those under the same name, which a user may have
     given to a run that has ended, perhaps on another host. At most `n` measurements are made, by default all that
     remain.
     """
@@ -85,7 +85,7 @@ class RunSession:
 
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""
-        trial = self.study.take_up(self._by, self._left)
+        trial = self.study.claim(self._by, self._left)
         if trial is not None:
             self._mine_now.pop(trial.number, None)
         try:
@@ -109,13 +109,13 @@ class RunSession:
             log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
             raise
 
-    def give_up(self, trial: Trial, error: BaseException) -> None:
+    def fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed, unless it was measured and waits to be told; its note says why."""
         if trial.number not in self._unwritten:
-            self.study.give_up(trial, note=reason(error))
+            self.study.fail(trial, note=reason(error))
         self._part += 1
 
-    def withdraw(self, trial: Trial) -> None:
-        """Withdraw a trial that was not tried."""
-        self.study.withdraw(trial)
+    def cancel(self, trial: Trial) -> None:
+        """Cancel a trial that was not tried."""
+        self.study.cancel(trial)
         self._part += 1

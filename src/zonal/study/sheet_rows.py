@@ -18,7 +18,7 @@ from zonal.study.study import Study
 def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
-    header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
+    header = ["trial", "region", "replicate", *study.space.columns, *spends, "value", "sem", "note"]
     return [header, *([*_place(one, spends), None, None, None] for one in trials)]
 
 
@@ -35,7 +35,7 @@ def outcomes(study: Study) -> list[Row]:
     any: as rows they might be told again.
     """
     spends = study.settings.spends
-    header = ["trial", "region", "look", *study.space.columns, *spends, "state", "value", "sem", "note"]
+    header = ["trial", "region", "replicate", *study.space.columns, *spends, "state", "value", "sem", "note"]
     rows = [[*_place(one, spends), *_became(one, past)] for one, past in study.history()]
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]

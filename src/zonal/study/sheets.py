@@ -40,7 +40,7 @@ MOST_DIGITS = 18  # of a trial's number
 SHOWN_ROWS = 20
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
-ENDED = ("given up", "withdrawn")
+ENDED = ("failed", "cancelled")
 SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
 CALLED = {"value": "a value", "sem": "a standard error", "time": "a time"}
 
@@ -70,7 +70,7 @@ class FilledRow:
     def outdated(self, past: Sequence[Outcome]) -> str:
         """Return what happened to the trial since this row was written; "" if nothing did.
 
-        A row is old if its trial was given up or withdrawn, or if it has an earlier value than the present one.
+        A row is old if its trial was failed or cancelled, or if it has an earlier value than the present one.
         """
         *before, now = past
         if now.state in ENDED:
@@ -94,7 +94,7 @@ class NoteLeft(NamedTuple):
 
     row: int  # counted from 1
     how: str  # what happened to the trial
-    option: str  # of `told`, with which it is kept
+    option: str  # of `measured`, with which it is kept
 
 
 @dataclass
@@ -137,7 +137,7 @@ def told(
 
         wrong = _rows_wrong(watched(found.new, "telling"), tell)
         wrong += _rows_wrong(watched(found.corrected, "correcting"), mend)
-        refuse_rows(table, wrong, "told")
+        refuse_rows(table, wrong, "measured")
         for number, note in found.notes.items():
             operations.annotate(draft, number, note)
         return found
@@ -180,7 +180,7 @@ def _rows_wrong(
 
 
 def answers(table: Table, study: Study, correct: bool = False, changed: bool = False) -> Sheet[int]:
-    """Return what a sheet says by trial; raise an error that lists every bad row: see `told`."""
+    """Return what a sheet says by trial; raise an error that lists every bad row: see `measured`."""
     trials = told_before(study)
     first: dict[int, tuple[FilledRow | None, str]] = {}
     noted: dict[int, FilledRow] = {}  # trials with a value whose note is to change, by rows without one
@@ -213,7 +213,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
     times = bool(study.settings.times) and "time" not in study.space.columns
-    _every_row(table, study.space, ("trial", "value"), read, "told", ("time",) if times else ())
+    _every_row(table, study.space, ("trial", "value"), read, "measured", ("time",) if times else ())
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:

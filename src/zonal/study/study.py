@@ -68,7 +68,7 @@ class Study(Reading):
         Seed or generator for policies that use random numbers; GPOO uses none.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
-    max_looks : int, optional
+    max_replicates : int, optional
         Most measurements of one region.
     forbidden : callable, or region or list of regions, optional
         Regions not to measure: a function of a region, or one or several regions as ``space.region`` takes them. A
@@ -297,12 +297,12 @@ class Study(Reading):
     tell = operations.tell
     correct = operations.correct
     retract = operations.retract
-    give_up = operations.give_up
-    withdraw = operations.withdraw
+    fail = operations.fail
+    cancel = operations.cancel
     forbid = limits.forbid
     allow = limits.allow
     forgive = limits.forgive
-    take_up = operations.take_up
+    claim = operations.claim
     observe = operations.observe
     optimize = optimization.optimize
     refine = optimization.refine

@@ -41,7 +41,7 @@ LUCK = "no region stands out: the best so far may be due to chance"
 
 @dataclass(frozen=True, repr=False)
 class RegionProbabilities(Records[RegionProbability]):
-    """Regions whose average is probably beyond a threshold, the most probable first: a table of `RegionProbability`.
+    """Regions whose average is probably beyond a threshold, the most probable first.
 
     The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
@@ -87,7 +87,7 @@ def plain(thing: Any) -> Any:
             return thing.as_json()
         case Trial():
             spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
-            return {"trial": thing.number, "look": thing.replicate, "region": thing.region, **spends}
+            return {"trial": thing.number, "replicate": thing.replicate, "region": thing.region, **spends}
         case Observation():
             return thing.number
         case Recommendation():
@@ -105,22 +105,22 @@ def amount(study: Reading, value: float) -> str:
 
 
 def progress(study: Reading, done: str, what: str = "") -> str:
-    """Return how many measurements were made, and for how much of the budget, such as "3 of 80 told"."""
+    """Return how many measurements were made, and for how much of the budget, such as "3 of 80 measured"."""
     if not study.settings.priced:
-        return f"{study.told} of {study.budget}{what and f' {what}s'} {done}"
-    told = counted(study.told, what) if what else study.told
+        return f"{study.measured} of {study.budget}{what and f' {what}s'} {done}"
+    told = counted(study.measured, what) if what else study.measured
     return f"{told} {done} for {study.spent:.6g} of {amount(study, study.budget)}"
 
 
 def standing(study: Reading) -> str:
     """Return how much of the budget is used, and by what."""
     left = amount(study, study.remaining)
-    return f"{progress(study, 'told')}, {len(study.pending)} under way, {left} left"
+    return f"{progress(study, 'measured')}, {len(study.pending)} pending, {left} left"
 
 
 def headline(study: Reading, name: str = "") -> str:
     """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
-    under_way = f", {len(study.pending)} under way" if study.pending else ""
+    under_way = f", {len(study.pending)} pending" if study.pending else ""
     return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
 
 
@@ -144,7 +144,7 @@ def hope(study: Reading) -> str:
 
 def is_empty(study: Reading) -> bool:
     """Tell whether nothing was measured."""
-    return not study.told and not study.observations
+    return not study.measured and not study.observations
 
 
 def words(study: Reading) -> str:
@@ -246,7 +246,7 @@ def table(study: Reading, history: bool = False) -> Listing:
         "note": _each(nows, "note"),
     }
     if history:
-        times = dict(enumerate(study.times))  # empty in memory
+        times = dict(enumerate(study.timestamps))  # empty in memory
         columns["who"] = _each(nows, "by")
         columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
@@ -295,10 +295,10 @@ def top(study: Reading, k: int = TOP) -> Listing:
     tree, unit = study.tree, study.value_unit
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
-    columns["looks"] = [looks[own.node] for own in best]
+    columns["measurements"] = [looks[own.node] for own in best]
     columns["probability best"] = [Probability(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
-    title = f"Regions of the {kind} {study.value_name}, after {study.told} measurements"
+    title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"
     return Listing(title, joined(columns, [own.region for own in best], "study"))
 
 
@@ -315,7 +315,7 @@ def likely_table(
     ours["sigma"] = _each(likely, "sigma")
     columns = joined(ours, [own.region for own in likely], "study")
     mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
-    what = f"whose average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
+    what = f"whose average {study.value_name} {beyond}, after {counted(study.measured, 'measurement')}"
     title = f"Regions {what}" if found else f"There is no region {what}."
     if likely and not found:
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."

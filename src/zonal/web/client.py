@@ -38,7 +38,7 @@ from zonal.web.routes import ROUTES, STATUSES, Route, Unknown
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
 MEANT = {title: StudyFileError if kind is Unknown else kind for kind, (_, title) in STATUSES.items()}
-FAILED = "Pass a finite number; give_up() is for what could not be measured."
+FAILED = "Pass a finite number; fail() is for what could not be measured."
 W = TypeVar("W", bound=Callable[..., Any])
 
 
@@ -157,7 +157,7 @@ class Remote(Study):
         return self._opened.settings
 
     @property
-    def times(self) -> tuple[str, ...]:
+    def timestamps(self) -> tuple[str, ...]:
         """When each event was written, in UTC."""
         self.refresh()
         return tuple(row["time"] for row in self._rows)
@@ -202,7 +202,9 @@ class Remote(Study):
     def _trial(self, said: dict[str, Any]) -> Trial:
         node = tuple(said["region"]["node"])
         spends = said.get("time", 1.0), said.get("cost", 1.0)
-        return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id, *spends)
+        return Trial(
+            said["trial"], node, self.space.cell(node, self.feedback), said["replicate"], self.id, *spends
+        )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
         """Return the number of a trial, or of an observation if it may be one; raise if it is of another study."""
@@ -253,8 +255,8 @@ class Remote(Study):
         trials = [self._trial(own) for own in said]
         return trials[0] if n is None else trials
 
-    def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a pending trial, taken over from its worker: see `Study.take_up`."""
+    def claim(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
+        """Return a pending trial, taken over from its worker: see `Study.claim`."""
         for asked in filter(wanted, self.under_way):
             said = self._line.post(f"/trials/{asked.number}/take-up", by=by, of=asked.by)
             if said is not None:
@@ -327,9 +329,9 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
     ],
 }
-for _word in ("table", "top", "plot", "report", "past", "refine", "__str__", "_repr_html_"):
+for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
-SENT = {"tell", "correct", "retract", "give_up", "withdraw", "forgive", "forbid", "allow", "observe"}
+SENT = {"tell", "correct", "retract", "fail", "cancel", "forgive", "forbid", "allow", "observe"}
 for _route in ROUTES:
     if _route.word in SENT:
         setattr(Remote, _route.word, _over_http(_route))

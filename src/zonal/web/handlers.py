@@ -110,7 +110,7 @@ def _sheet(
 
 
 def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
-    return study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
+    return study.claim(by, lambda asked: asked.number == trial and asked.by == of)
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def standing(study: Study) -> dict[str, Any]:
     return {
         "event": len(study._state.events),
         "budget": study.budget,
-        "told": study.told,
+        "measured": study.measured,
         "pending": len(study.under_way),
         "remaining": study.remaining,
         "spent": study.spent,

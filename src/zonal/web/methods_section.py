@@ -120,12 +120,12 @@ def _aim(study: Reading) -> str:
 
 def _measurements(study: Reading) -> str:
     budget = amount(study, study.budget)
-    if not study.told:
+    if not study.measured:
         return f"No measurement of the budget of {budget} was made."
     spent = f"for {amount(study, study.spent)} of" if study.settings.priced else "of"
-    told = [trial for trial in study.trials if trial.state == "told"]
-    text = f"Each of {counted(study.told, 'measurement')} ({spent} a budget of {budget}) returned "
-    if study.told == 1:
+    told = [trial for trial in study.trials if trial.state == "measured"]
+    text = f"Each of {counted(study.measured, 'measurement')} ({spent} a budget of {budget}) returned "
+    if study.measured == 1:
         text = f"One measurement ({spent} a budget of {budget}) returned "
     text += f"a noisy {_seen(study.feedback)}"
     if differences := sum(trial.minus is not None for trial in told):
@@ -161,7 +161,7 @@ def _choice(study: Reading, cite: _Citations) -> str:
 
 
 def _swept(study: Reading) -> int:
-    """Return how many of the first trials were of the opening sweep."""
+    """Return how many of the first trials were of the initial design."""
     state, swept = study._state, 0
     for asked in state.asked:
         if asked.row not in state.opening or asked.replicate > 1:
@@ -188,7 +188,7 @@ def _together(study: Reading) -> str:
     if most < 2:
         return "one after the other "
     if overlap:
-        return f"with up to {most} under way at a time "
+        return f"with up to {most} pending at a time "
     if len(batches) == 1:
         return f"in one batch of {most} "
     low = min(batches[:-1]) if batches[-1] <= most else batches[-1]  # the last may be what was left
@@ -209,10 +209,10 @@ def _limits(study: Reading) -> Iterator[str]:
     limited = sum(bool(asked.within or asked.avoid) for asked in study._state.asked)
     if limited:
         yield f"{counted(limited, 'trial')} {_was(limited)} limited to what was possible when asked for."
-    if settings.max_looks is not None:
-        yield f"No region was measured more than {counted(settings.max_looks, 'time')}."
-    if barred := len(study.barred):
-        yield f"{counted(barred, 'region')} could not be measured."
+    if settings.max_replicates is not None:
+        yield f"No region was measured more than {counted(settings.max_replicates, 'time')}."
+    if blocked := len(study.blocked):
+        yield f"{counted(blocked, 'region')} could not be measured."
 
 
 def _named(regions: Sequence[Region]) -> str:
@@ -324,7 +324,7 @@ def _changes(study: Reading) -> Iterator[str]:
     if changed:
         yield f"{' and '.join(changed)} afterwards."
     states = [trial.state for trial in study.trials if trial.number not in late]
-    ended = {state: states.count(state) for state in ("given up", "withdrawn")}
+    ended = {state: states.count(state) for state in ("failed", "cancelled")}
     lost = [f"{count} {_was(count)} {state}" for state, count in ended.items() if count]
     if lost:
         yield f"Of {counted(len(study.trials), 'trial')} {' and '.join(lost)}."

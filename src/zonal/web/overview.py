@@ -1,4 +1,4 @@
-"""What a study's file says without its posterior: progress, trials, trials under way; available at once."""
+"""What a study's file says without its posterior: progress, trials, trials pending; available at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPARKS = 400  # measurements in the small plot of the overview
 HAPPENED = {  # what a fact says to people
     Created: "begun",
     Asked: "trial {0.number} asked for",
-    Told: "trial {0.number} told",
+    Told: "trial {0.number} measured",
     Closed: "trial {0.number} {0.state}",
     Noted: "a note to trial {0.number}",
     Corrected: "trial {0.number} corrected",
@@ -71,11 +71,11 @@ class StudyOverview:
         taken = {fact.number: fact.by for fact in self._facts(Claimed)}
         under_way = [one for one in self.asked if self._last(one).state == "asked"]
         self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
-        costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "told"]
-        self.told = len(costs)
+        costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "measured"]
+        self.measured = len(costs)
         self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
-        self.spent: float = self.told
-        self.remaining: float = int(self.budget - self.told - len(under_way))
+        self.spent: float = self.measured
+        self.remaining: float = int(self.budget - self.measured - len(under_way))
         if self.settings.priced:
             self.spent = math.fsum(costs)
             self.remaining = left(self.budget, (*costs, *(one.cost for one in under_way)))
@@ -101,7 +101,7 @@ class StudyOverview:
             return "read-only"
         if self.pending:
             return "waiting"
-        return "spent" if self.remaining <= 0 else "ready" if self.told else "new"
+        return "spent" if self.remaining <= 0 else "ready" if self.measured else "new"
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
@@ -113,12 +113,12 @@ class StudyOverview:
         return {"number": number, "time": self.times[number], "facts": kinds}
 
     def head(self, name: str) -> dict[str, Any]:
-        """Return the main facts: progress, and the trials under way."""
+        """Return the main facts: progress, and the trials pending."""
         settings = self.settings
         pending = [
             {
                 "trial": asked.number,
-                "look": asked.replicate,
+                "replicate": asked.replicate,
                 "asked": self.times[self._became[False, asked.number][0].event],
                 "by": asked.by,
                 "region": self.place(asked),
@@ -137,7 +137,7 @@ class StudyOverview:
             "picture": settings.space.picture,
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
-            **{name: getattr(self, name) for name in ("budget", "told", "remaining", "spent")},
+            **{name: getattr(self, name) for name in ("budget", "measured", "remaining", "spent")},
             "observed": sum(own["state"] == "observed" for own in self._observed()),
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,

@@ -42,7 +42,7 @@ def answer(study: Study) -> dict[str, Any]:
     found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
     state = study._state
     found["nodes"] = len(study.tree)
-    found["given_up"] = {str(row): row in state.barred for row in {*state.failures, *state.barred}}
+    found["failed"] = {str(row): row in state.blocked for row in {*state.failures, *state.blocked}}
     try:
         if is_empty(study):
             return found
@@ -60,7 +60,7 @@ def answer(study: Study) -> dict[str, Any]:
 
 def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
     row = int(np.flatnonzero((tree.depth == one.node[0]) & (tree.index == one.node[1]))[0])
-    sure = {"gap": one.gap, "probability_best": one.probability_best, "looks": int(tree.count[row])}
+    sure = {"gap": one.gap, "probability_best": one.probability_best, "measurements": int(tree.count[row])}
     return {"region": place(one.region, row), "mean": one.mean, "std": one.std, **sure}
 
 
@@ -74,7 +74,7 @@ def _model(study: Study) -> dict[str, Any] | None:
     by_weight: Any = study.settings.noise if model.noise is None else model.noise
     falls = by_weight.std if isinstance(by_weight, PerWeight) else None  # at weight 1
     said = {"kernel": repr(model.kernel), "noise": noise, "noise_per_weight": falls, "mean": float(model.mean)}
-    return said | {"learned_from": study.told if learned else 0, "models": len(study.models)}
+    return said | {"learned_from": study.measured if learned else 0, "models": len(study.models)}
 
 
 def shape(study: Study, first: int = 0) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def values(study: Study) -> dict[str, Any]:
     found |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
     if np.isnan(tree.mean).all():  # no posterior without the user's own kernel
         return found
-    prior = tree.std / np.maximum(study.doubt(), 1e-12)
+    prior = tree.std / np.maximum(study.relative_std(), 1e-12)
     if not is_empty(study) and study.threshold is not None:
         found |= _held(study)
     return found | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
@@ -123,8 +123,11 @@ def picture(study: Study) -> dict[str, Any]:
         return found
     try:
         if kind == "line":
-            bands = study.bands()
-            found = {"confidence": _short(bands.confidence), "variation": _short(bands.variation)}
+            confidence_bands = study.confidence_bands()
+            found = {
+                "confidence": _short(confidence_bands.confidence),
+                "variation": _short(confidence_bands.variation),
+            }
             return found | ({"curves": _curves(study)} if study.models else {})
         return {"cells": CELLS, "panels": _panels(study)} if study.models else found
     except StudyFileError:
@@ -166,7 +169,7 @@ def history(study: Study) -> dict[str, Any]:
     """Return what was recommended after some of the trials, with its posterior at that time."""
     found: Any = [[], [], []]
     with suppress(StudyFileError):  # no posterior without the user's own kernel
-        found = best_then(study) if study.told else found
+        found = best_then(study) if study.measured else found
     return dict(zip(("number", "mean", "std"), map(_short, found), strict=True))
 
 

@@ -166,8 +166,8 @@ def _settings(study: Reading) -> str:
         shown["forbidden"] = "; ".join(region.name for region in settings.forbidden.regions)
     if study.path is not None:
         shown["file"] = study.path.name
-        shown["begun"] = study.times[0]
-        shown["last event"] = f"{study.times[-1]} (number {len(study.times) - 1})"
+        shown["begun"] = study.timestamps[0]
+        shown["last event"] = f"{study.timestamps[-1]} (number {len(study.timestamps) - 1})"
     shown["read only"] = study.read_only
     shown["Zonal"] = release()
     shown["this page"] = datetime.now(UTC).isoformat(timespec="seconds")

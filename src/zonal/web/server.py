@@ -241,7 +241,7 @@ class Service:
             record = self.folder.entry(name).record()
         except (ZonalError, OSError) as error:
             return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
-        own = {"event": record.event, "told": record.told, "pending": len(record.pending)}
+        own = {"event": record.event, "measured": record.measured, "pending": len(record.pending)}
         return {"study": name, **own, "state": record.state, "last": record.last}
 
     def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:

@@ -10,7 +10,7 @@ export function answer({ study }) {
   const title = h("h2", { id: "answer-title" }, head.state === "spent" ? "The answer" : "The answer so far");
   if (!best) {
     const [verdict, sub] = study.opening ? ["The posterior is being worked out.", "The question and the trials are here already; the answer follows."] :
-      head.told + head.observed ? ["Nothing is known without the study’s own kernel.", "The measurements are below."] :
+      head.measured + head.observed ? ["Nothing is known without the study’s own kernel.", "The measurements are below."] :
         ["Nothing is known yet.", "After about ten measurements the page says which region is best, and how sure that is."];
     return put(box, title, h("p", { class: "verdict" }, verdict), h("p", { class: "sub" }, sub));
   }
@@ -34,8 +34,8 @@ function sure(best, of) {
 }
 
 function looks(best) {
-  const times = best.looks === 1 ? "once" : best.looks === 2 ? "twice" : `${best.looks} times`;
-  return h("p", {}, best.looks ? `It was itself measured ${times}.` :
+  const times = best.measurements === 1 ? "once" : best.measurements === 2 ? "twice" : `${best.measurements} times`;
+  return h("p", {}, best.measurements ? `It was itself measured ${times}.` :
     "It was not measured itself: its average is inferred from regions around it.");
 }
 
@@ -47,7 +47,7 @@ function others(head) {
     h("td", { class: "num" }, one.probability_best === null ? "" : words.percent(one.probability_best))));
   return h("details", {}, h("summary", {}, `The next ${rest.length} best`),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The next best regions" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled("mean", of)), h("th", { class: "num" }, "best with"))),
+      h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled("mean", of)), h("th", { class: "num" }, "P(best)"))),
       h("tbody", {}, rows))));
 }
 
@@ -64,7 +64,7 @@ export function model({ study }) {
   const facts = [["policy", head.policy], ["a measurement sees", head.feedback]];
   if (m) {
     facts.push(["kernel", short(m.kernel)],
-      [head.cost?.times.length ? `noise of a look of ${words.price(head, 1)}` : "noise of one measurement", noise(m, of)],
+      [head.cost?.times.length ? `noise of a measurement of ${words.price(head, 1)}` : "noise of one measurement", noise(m, of)],
       ["prior mean", words.unit(words.number(m.mean), of)],
       ["known from", m.learned_from ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}` : "given"]);
   }

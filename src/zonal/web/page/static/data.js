@@ -46,7 +46,7 @@ export class StudyData {
   }
   async ahead() {
     const found = await get(`${this.base}/ahead`);
-    return found.rise === null || !this.best ? null : found;
+    return found.gain === null || !this.best ? null : found;
   }
   async readHistory() { this.history = await get(`${this.base}/history`); }
   grow(shape) {
@@ -78,7 +78,7 @@ export class StudyData {
   take(head) {
     this.head = { ...head, outlook: this.head?.outlook };
     this.flags = this.values?.flags ?? [];
-    this.known = Boolean(this.values?.mean) && head.told + head.observed > 0;
+    this.known = Boolean(this.values?.mean) && head.measured + head.observed > 0;
     this.pendingRows = new Map();
     for (const trial of head.pending) {
       const { row } = trial.region;

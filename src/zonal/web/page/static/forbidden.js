@@ -7,7 +7,7 @@ export function forbidden(page) {
   const { head } = page.study, list = head.forbidden ?? [], fixed = head.state === "read-only";
   if (fixed && !list.length) return put("forbidden");
   const send = (said) => page.send("forbid", { region: said.region, note: said.note, by: "the page" });
-  const add = () => dialogue("Forbid a region", "Nothing that overlaps it is asked for or recommended any more. What was measured there still counts, and questions under way there stay. It can be allowed again.",
+  const add = () => dialogue("Forbid a region", "Nothing that overlaps it is asked for or recommended any more. What was measured there still counts, and questions pending there stay. It can be allowed again.",
     [input("region", "region", "", false, { placeholder: words.example(head.space) }), input("note", "why", "", true)], "Forbid it", send);
   const allow = (own) => page.act("allow", { region: own.said });
   put("forbidden", list.length > 0 && h("table", {}, h("caption", {}, "Forbidden since the study began"),

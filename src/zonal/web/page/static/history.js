@@ -10,7 +10,7 @@ export class HistoryView {
     const key = (text, ...marks) => h("span", { class: "key" }, s("svg", { width: 22, height: 14, viewBox: "0 0 22 14", "aria-hidden": "true" }, ...marks), text);
     return [key("a measured average", s("path", { d: "M11 7h0", class: "dots history" })),
       key("average of the region that was recommended then, 2 standard deviations", s("rect", { width: 22, height: 14, class: "bestband" }), s("path", { d: "M1 7H21", class: "bestline" })),
-      this.study.head.pending.length > 0 && key("under way", s("path", { d: "M11 2v10", class: "ticks" }))];
+      this.study.head.pending.length > 0 && key("pending", s("path", { d: "M11 2v10", class: "ticks" }))];
   }
   draw() {
     const { study } = this, { trials, history, head } = study, width = this.field.clientWidth, height = 250;

@@ -17,8 +17,8 @@ function spark(values) {
 
 function best(one) {
   const { best: found, value: { unit } } = one;
-  if (!one.told && !one.observed) return "Nothing measured yet.";
-  if (!found) return one.spark.length ? `${words.count(one.told, "measurement")}; the answer is on its page.` : "";
+  if (!one.measured && !one.observed) return "Nothing measured yet.";
+  if (!found) return one.spark.length ? `${words.count(one.measured, "measurement")}; the answer is on its page.` : "";
   const gap = found.gap === null ? "" : found.gap < found.std / 20 ? ", none likely to be better" :
     `, none better by more than ${words.unit(words.number(found.gap, found.std), unit)}`;
   return [one.stands_out ? "★ " : `No region stands out yet; ${one.direction === "maximize" ? "highest" : "lowest"} so far `,
@@ -31,7 +31,7 @@ function card(one) {
   if (one.state === "bad") return h("div", { class: "card study" }, top, h("p", { class: "best sub" }, one.error));
   const href = `/studies/${encodeURIComponent(one.name)}`;
   if (one.state === "opening") return h("a", { class: "card study", href }, top, h("p", { class: "sub" }, "Its journal is being read."));
-  const way = one.pending ? `, ${one.pending} under way` : "";
+  const way = one.pending ? `, ${one.pending} pending` : "";
   return h("a", { class: "card study", href }, top, h("p", { class: "sub" }, words.goal(one)),
     meter(one.spent / one.budget, one.cost ? 0 : one.pending / one.budget, `${words.gone(one)}${way}`),
     h("p", { class: "sub" }, `${words.gone(one)}${way} · ${one.last} ${words.ago(one.changed)}`),

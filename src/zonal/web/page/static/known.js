@@ -19,8 +19,8 @@ export function begin(page) {
   const empty = !study.known && !["map", "line"].includes(kind), follows = { panels: "panels", scatter: "points" }[kind];
   if (empty || (follows && !study.picture[follows])) {
     page.picture = null;
-    const { told, observed } = study.head;
-    const why = study.opening || study.known ? "The picture is being worked out." : told + observed ? "Nothing can be drawn without the study’s own kernel." :
+    const { measured, observed } = study.head;
+    const why = study.opening || study.known ? "The picture is being worked out." : measured + observed ? "Nothing can be drawn without the study’s own kernel." :
       "The picture begins with the first measurement.";
     return put(place, h("p", { class: "blank" }, why));
   }
@@ -62,7 +62,7 @@ export function switches(page) {
       onchange: () => { page.picture.cells = name === "cells"; draw(page); },
     }), name)));
   put(box, ways,
-    h("fieldset", { class: "segmented", "aria-label": "Colour shows" }, radio("mean", "mean"), radio("std", "doubt"), radio("chance", `chance ${side(head)}`)),
+    h("fieldset", { class: "segmented", "aria-label": "Colour shows" }, radio("mean", "mean"), radio("std", "uncertainty"), radio("chance", `chance ${side(head)}`)),
     view.mode === "chance" && h("label", { class: "slider" }, out, h("input", {
       type: "range", min: low, max: high, step, value: view.threshold, "aria-label": "threshold", "aria-valuetext": say(view.threshold), oninput: slide,
     })));
@@ -83,7 +83,7 @@ function scale(page, field) {
   }
   const title = {
     mean: `mean of ${words.labelled(head.value.name, of)}`,
-    std: `doubt: standard deviation of a region’s average${of ? ` [${of}]` : ""}`,
+    std: `uncertainty: standard deviation of a region’s average${of ? ` [${of}]` : ""}`,
     chance: `chance that a region’s average is ${side(head)} ${words.unit(words.number(field.threshold), of)}`,
   }[view.mode];
   const ends = view.mode === "chance" ? ["< 1%", "> 99%"] : field.range.map((v) => words.number(Number(v.toPrecision(3))));
@@ -94,7 +94,7 @@ function scale(page, field) {
 
 function legend(page, field) {
   const { study, picture } = page, { head } = study, keys = [];
-  if (!picture || (!head.told && !head.pending.length)) return put("legend");
+  if (!picture || (!head.measured && !head.pending.length)) return put("legend");
   if (head.picture === "line") {
     const { curves } = study.picture;
     if (picture.cells || !curves) {
@@ -115,11 +115,11 @@ function legend(page, field) {
   const limit = head.beyond && `${side(head)} ${words.unit(words.number(head.beyond.threshold), head.value.unit)}`;
   if (study.values.held?.length) keys.push(key(limit, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "held" })));
   if (study.values.perhaps?.length) keys.push(key(`perhaps ${limit}`, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "perhaps" })));
-  if (head.pending.length) keys.push(key("under way", s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: "pending" })));
-  const barred = study.leaves.filter((row) => study.flags[row] & 1);
-  if (barred.length) {
-    keys.push(key(barred.some((row) => !(study.flags[row] & 2)) ? "forbidden, at least in part" : "forbidden",
-      s("rect", { x: 1, y: 0, width: 20, height: 14, class: "barred" }), s("path", { d: "M1 14L15 0M8 14L21 1M1 7L8 0M15 14L21 8", class: "hatched" })));
+  if (head.pending.length) keys.push(key("pending", s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: "pending" })));
+  const blocked = study.leaves.filter((row) => study.flags[row] & 1);
+  if (blocked.length) {
+    keys.push(key(blocked.some((row) => !(study.flags[row] & 2)) ? "forbidden, at least in part" : "forbidden",
+      s("rect", { x: 1, y: 0, width: 20, height: 14, class: "blocked" }), s("path", { d: "M1 14L15 0M8 14L21 1M1 7L8 0M15 14L21 8", class: "hatched" })));
   }
   put("legend", study.known && scale(page, field), h("div", { class: "keys" }, keys));
 }
@@ -144,7 +144,7 @@ export function readout(page, row, own) {
   if (row !== null) {
     const n = study.values.count[row], way = study.pendingRows.get(row);
     bits.push(n ? ` · measured ${n === 1 ? "once" : `${n} times`}` : " · not measured itself");
-    if (way) bits.push(` · under way (#${way.join(", #")})`);
+    if (way) bits.push(` · pending (#${way.join(", #")})`);
     if (study.best?.region.row === row) bits.push(" · the best region so far");
   }
   put("readout", ...bits);

@@ -45,10 +45,10 @@ export class LineView extends View {
         }
       }
     }
-    const barred = study.leaves.filter((row) => study.flags[row] & 1);
-    if (barred.length) {
+    const blocked = study.leaves.filter((row) => study.flags[row] & 1);
+    if (blocked.length) {
       const pattern = hatch(context, ratio, colour("--hatch"));
-      for (const row of barred) { context.fillStyle = pattern; const a = x.px(lows[row]) * ratio; context.fillRect(a, 26 * ratio, x.px(highs[row]) * ratio - a, (bottom - 26) * ratio); }
+      for (const row of blocked) { context.fillStyle = pattern; const a = x.px(lows[row]) * ratio; context.fillRect(a, 26 * ratio, x.px(highs[row]) * ratio - a, (bottom - 26) * ratio); }
     }
     this.mark();
   }

@@ -1,4 +1,4 @@
-// The next question in plain words, and a form for the answer; several when a batch is under way.
+// The next question in plain words, and a form for the answer; several when a batch is pending.
 import { post } from "./api.js";
 import { $, h, put } from "./dom.js";
 import * as words from "./words.js";
@@ -19,14 +19,14 @@ export function question(page) {
   put(box,
     h("h2", { id: "question-title" }, `${many > 1 ? `Question ${at} of ${many}` : "The question"} · trial ${now.trial}`),
     asked(head, now),
-    h("p", { class: "sub" }, `${words.size(head.space, now.region)}${now.look === 1 ? "; first look" : ""}. ` +
+    h("p", { class: "sub" }, `${words.size(head.space, now.region)}${now.replicate === 1 ? "; first measurement" : ""}. ` +
       `${head.cost ? `It costs ${words.price(head, now.cost)}${words.stop(head.cost.unit)} ` : ""}Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
     form(page, now));
 }
 
 function asked(head, now) {
   const { space } = head, long = head.cost?.times.length ? `, for ${words.price(head, now.time)}` : "";
-  const again = (now.look > 1 ? `, ${words.look(now.look)}` : "") + long;
+  const again = (now.replicate > 1 ? `, ${words.replicate(now.replicate)}` : "") + long;
   if (space.axes?.length > 2) {
     const parts = words.parts(space, now.region.part).flatMap(([name, part]) => [h("dt", {}, name), h("dd", {}, part)]);
     return [h("p", { class: "ask" }, `Measure${again}`), h("dl", { class: "asked" }, parts)];
@@ -45,8 +45,8 @@ function form(page, now) {
       value: view.draft?.[name] ?? "", "aria-invalid": bad === name ? "true" : null,
       "aria-describedby": bad === name ? "refused" : null, ...extra,
     }));
-  const failed = (retry) => () => page.act(`trials/${now.trial}/give-up`, { retry, note: $("field-note").value });
-  const back = () => page.act(`trials/${now.trial}/withdraw`, { note: $("field-note").value });
+  const failed = (retry) => () => page.act(`trials/${now.trial}/fail`, { retry, note: $("field-note").value });
+  const back = () => page.act(`trials/${now.trial}/cancel`, { note: $("field-note").value });
   return h("form", { novalidate: true, onsubmit: (event) => submit(page, event) },
     h("div", { class: "row" },
       field("value", words.labelled(head.value.name, head.value.unit), { inputmode: "decimal", class: "value", required: true }),
@@ -58,7 +58,7 @@ function form(page, now) {
       h("button", { class: "main" }, view.sure ? "Tell it all the same" : "Tell it"),
       h("button", { type: "button", title: "It was tried and failed; the budget gets it back, and it may be asked for again", onclick: failed(true) }, "It failed"),
       h("button", { type: "button", title: "This region can never be measured: it is not asked for again", onclick: failed(false) }, "Impossible"),
-      h("button", { type: "button", title: "It was not tried; the budget gets it back", onclick: back }, "Give it back")));
+      h("button", { type: "button", title: "It was not tried; the budget gets it back", onclick: back }, "Cancel this trial")));
 }
 
 function resting(page) {
@@ -75,11 +75,11 @@ function resting(page) {
         h("label", {}, head.cost ? words.labelled("to add", head.cost.unit) : "measurements to add ", h("input", { name: "n", value: 10, inputmode: "numeric", size: 5 })),
         h("button", { class: "main" }, "Extend the budget"))];
   }
-  return [title, h("p", { class: "ask" }, head.told ? "Nothing is under way." : "Nothing was measured yet."),
-    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes its part of the budget until it is told or given back."),
+  return [title, h("p", { class: "ask" }, head.measured ? "Nothing is pending." : "Nothing was measured yet."),
+    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes its part of the budget until it is told or cancelled."),
     said,
     h("div", { class: "acts" }, h("button", { class: "main", id: "ask", type: "button", onclick: () => ask(1) },
-      head.told ? "Ask what to measure next" : "Ask the first question")),
+      head.measured ? "Ask what to measure next" : "Ask the first question")),
     h("details", {}, h("summary", {}, "Ask for several at once"),
       h("form", { class: "acts", onsubmit: several },
         h("label", {}, "how many ", h("input", { name: "n", value: head.cost ? 4 : Math.min(4, head.remaining), inputmode: "numeric", size: 4 })),
@@ -144,25 +144,25 @@ function unlikely(study, row, value, sem) {
   return off > 5 ? off : 0;
 }
 
-/** The trials under way, when there are several. */
+/** The trials pending, when there are several. */
 export function waiting(page) {
   const { study, view } = page, { head } = study, box = $("waiting");
   box.hidden = head.pending.length < 2 || head.state === "read-only";
   if (box.hidden) return put(box, h("h2", { id: "waiting-title" }));
   const enter = (trial) => () => enterTrial(page, trial.trial);
-  put(box, h("h2", { id: "waiting-title" }, `Under way: ${words.count(head.pending.length, "trial")}`),
+  put(box, h("h2", { id: "waiting-title" }, `Pending: ${words.count(head.pending.length, "trial")}`),
     h("ol", { class: "waitlist", tabindex: "0", "aria-labelledby": "waiting-title" }, head.pending.map((trial) => {
       const here = trial.trial === view.current;
       return h("li", { class: here ? "now" : null, "aria-current": here ? "true" : null },
         h("span", { class: "sub" }, `#${trial.trial}`),
         h("span", { class: head.space.kind === "sequences" ? "mono" : null },
-          words.region(head.space, trial.region), trial.look > 1 ? `, ${words.look(trial.look)}` : ""),
+          words.region(head.space, trial.region), trial.replicate > 1 ? `, ${words.replicate(trial.replicate)}` : ""),
         h("button", { class: "link", type: "button", onclick: enter(trial), "aria-label": `enter the value of trial ${trial.trial}` }, "enter"));
     })),
     h("div", { class: "acts" }, h("a", { href: `${study.base}/export/questions.csv`, download: `${study.name}-questions.csv` }, "As a sheet to fill in (CSV)")));
 }
 
-/** Go to the form of another trial under way. */
+/** Go to the form of another trial pending. */
 export function enterTrial(page, number) {
   Object.assign(page.view, FRESH, { current: number });
   question(page);

@@ -24,11 +24,11 @@ function header() {
   put("name", head.name);
   put("goal", words.goal(head));
   put("state", pill(head.state, way));
-  const [first, ...rest] = head.cost ? [`${words.price(head, head.spent)} of ${words.price(head, head.budget)}`, ` spent, ${words.whole(head.told)} told`] :
-    [`${words.whole(head.told)} of ${words.whole(head.budget)}`, " told"];
+  const [first, ...rest] = head.cost ? [`${words.price(head, head.spent)} of ${words.price(head, head.budget)}`, ` spent, ${words.whole(head.measured)} measured`] :
+    [`${words.whole(head.measured)} of ${words.whole(head.budget)}`, " measured"];
   put("progress", h("div", { class: "words" }, h("span", {}, h("b", {}, first), ...rest),
-    h("span", {}, way ? `${way} under way · ` : "", `${words.price(head, head.remaining)} left`)),
-  meter(head.spent / head.budget, bound / head.budget, `${words.gone(head)}, ${way} under way, ${words.price(head, head.remaining)} left`));
+    h("span", {}, way ? `${way} pending · ` : "", `${words.price(head, head.remaining)} left`)),
+  meter(head.spent / head.budget, bound / head.budget, `${words.gone(head)}, ${way} pending, ${words.price(head, head.remaining)} left`));
   $("notice").hidden = !head.read_only;
   put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
 }
@@ -59,7 +59,7 @@ async function act(path, body, headers, refuse) {
 let asked = "";
 /** What somebody types stays, and never moves into another question. */
 function renewQuestion() {
-  const { head } = study, now = JSON.stringify([head.state, head.budget, head.told, head.remaining, head.pending.map((own) => own.trial), view.current, view.message]);
+  const { head } = study, now = JSON.stringify([head.state, head.budget, head.measured, head.remaining, head.pending.map((own) => own.trial), view.current, view.message]);
   if (now === asked) return;
   asked = now;
   const form = $("question").querySelector("form")?.elements;
@@ -94,7 +94,7 @@ function drawAll() {
 }
 
 function drawHistory() {
-  if (!study.head.told) return put("history", h("p", { class: "blank" }, "No measurements yet."));
+  if (!study.head.measured) return put("history", h("p", { class: "blank" }, "No measurements yet."));
   if (!history) history = new HistoryView($("history"), study);
   const { best, trials: t } = study, now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
@@ -166,7 +166,7 @@ try {
   if (matchMedia("(hover: hover)").matches) $("field-value")?.focus({ preventScroll: true });
   $("filter").addEventListener("input", (event) => { view.filter = event.target.value; trials(page); });
   $("regions").addEventListener("toggle", () => known.regions(page));
-  new ResizeObserver(once(() => { known.draw(page); if (study.head.told && history) history.draw(); })).observe($("picture"));
+  new ResizeObserver(once(() => { known.draw(page); if (study.head.measured && history) history.draw(); })).observe($("picture"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.drawSoon);
   await refresh();
   live(() => `${study.base}/events?after=${study.head.event - 1}`, (news) => {

@@ -3,7 +3,7 @@ import { $, h, put } from "./dom.js";
 import { enterTrial } from "./question.js";
 import * as words from "./words.js";
 
-const GONE = ["given up", "withdrawn", "retracted"];
+const GONE = ["failed", "cancelled", "retracted"];
 
 function where(study, i) {
   const { trials: t, head } = study;
@@ -49,8 +49,8 @@ function line(page, i, axes, prices, columns) {
     h("td", { class: "num val" }, t.value[i] !== null && h("b", { title: words.exact(t.value[i]) }, words.short(t.value[i])), t.minus[n] && h("span", { class: "sub" }, ` less ${t.minus[n]}`), before && h("del", { title: "told before" }, ` ${before}`)),
     columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
     prices.map(([name, own]) => h("td", { class: "num", "data-name": name, title: words.exact(own[i]) }, words.number(own[i]))),
-    h("td", { class: "num", "data-name": "look" }, String(t.look[i])),
-    h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : head.given_up?.[t.row[i]] && state === "given up" ? "given up for good" : before && state === "told" ? "corrected" : state),
+    h("td", { class: "num", "data-name": "replicate" }, String(t.replicate[i])),
+    h("td", { class: state === "measured" ? "measured" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "pending") : head.failed?.[t.row[i]] && state === "failed" ? "failed for good" : before && state === "measured" ? "corrected" : state),
     h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
     columns.noted && h("td", { class: t.note[n] ? "note" : "note nothing" }, t.note[n] ?? ""),
     !columns.fixed && h("td", { class: "acts-cell" }, actions(page, i)));
@@ -60,8 +60,8 @@ function actions(page, i) {
   const { trials: t } = page.study, n = t.number[i];
   const link = (text, label, onclick) => h("button", { class: "link", type: "button", "aria-label": `${label} ${n}`, onclick }, text);
   if (t.state[i] === "asked") return link("enter", "enter the value of trial", () => enterTrial(page, n));
-  if (t.state[i] === "given up" && t.row[i] in (page.study.head.given_up ?? {})) return link("allow", "take back the give-up of trial", () => allow(page, i));
-  if (t.state[i] !== "told") return "";
+  if (t.state[i] === "failed" && t.row[i] in (page.study.head.failed ?? {})) return link("allow", "take back the failure of trial", () => allow(page, i));
+  if (t.state[i] !== "measured") return "";
   return [link("correct", "correct trial", () => change(page, i, false)), " ", link("retract", "retract trial", () => change(page, i, true))];
 }
 
@@ -86,7 +86,7 @@ export function dialogue(title, about, fields, button, send) {
   };
   const box = h("dialog", { "aria-labelledby": "dialog-title" }, h("form", { method: "dialog", novalidate: true, onsubmit: submit },
     h("h2", { id: "dialog-title", class: "verdict" }, title), h("p", { class: "sub" }, about), fields, said,
-    h("div", { class: "acts" }, h("button", { class: "main" }, button), h("button", { type: "button", onclick: () => box.close() }, "Leave it"))));
+    h("div", { class: "acts" }, h("button", { class: "main" }, button), h("button", { type: "button", onclick: () => box.close() }, "Cancel"))));
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
   box.showModal();
@@ -109,7 +109,7 @@ export const input = (name, label, value = "", optional = false, extra = {}) => 
 /** Take back what was held against a region. */
 function allow(page, i) {
   const { study } = page, { trials: t, head } = study, row = t.row[i];
-  const now = head.given_up[row] ? "It is not asked for any more." : "Given up three times in a row it would not be asked for any more.";
+  const now = head.failed[row] ? "It is not asked for any more." : "Given up three times in a row it would not be asked for any more.";
   dialogue("Allow it again?", `${where(study, i)} could not be measured. ${now} If that has changed, it may be asked for again.`, [], "Allow it",
     () => page.send("allow", { region: { row } }));
 }
@@ -119,11 +119,11 @@ function upload(page) {
   const file = h("label", {}, "the sheet, as CSV", h("input", { name: "sheet", type: "file", accept: ".csv,.tsv,text/csv" }));
   const also = h("label", { class: "check" }, h("input", { name: "correct", type: "checkbox" }), " also correct what was told otherwise before");
   const old = h("label", { class: "check" }, h("input", { name: "changed", type: "checkbox" }), " also take rows of trials that changed since");
-  dialogue("A sheet that was filled in", "The questions under way can be taken away as a sheet. Fill in its column “value”, and “sem” and “note” as you like; rows left empty wait.",
+  dialogue("A sheet that was filled in", "The questions pending can be taken away as a sheet. Fill in its column “value”, and “sem” and “note” as you like; rows left empty wait.",
     [file, also, old], "Tell it", async (said) => {
       const csv = decoded(await said.sheet.arrayBuffer());
       const found = await page.send("sheet", { csv, correct: said.correct === "on", changed: said.changed === "on" });
-      const parts = [[found.new, "told"], [found.corrected, "corrected"], [found.known, "known already"],
+      const parts = [[found.new, "measured"], [found.corrected, "corrected"], [found.known, "known already"],
         [found.outdated.length, "left out"], [found.empty, "left empty"], [found.notes, "notes kept"]];
       const left = found.outdated.map((one) => ` Row ${one.row} was left out: trial ${one.trial} ${one.how} after the sheet was written.`);
       const unkept = found.notes_left.map((one) => ` Row ${one.row}: its note was left out, since trial ${one.trial} ${one.how}.`);

@@ -22,7 +22,7 @@ export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 /** Chances come from draws and from a model: never 0% or 100%. */
 export const percent = (p) => (p >= 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
 const ORDINALS = ["", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
-export const look = (n) => `${ORDINALS[n] ?? `${n}th`} look`;
+export const replicate = (n) => `${ORDINALS[n] ?? `${n}th`} measurement`;
 export const labelled = (name, of, remark) => (of ? `${name} [${of}]` : name) + (remark ? `, ${remark}` : "");
 
 /** The edges of an interval, with as many digits as it takes to tell neighbours apart (`zonal.spaces.span`). */
@@ -85,14 +85,14 @@ export function goal(head) {
 /** What looks cost, or how many there are: with its unit where it has one. */
 export const price = (head, x) => (head.cost ? unit(number(x), head.cost.unit) : whole(x));
 /** How much of the budget is gone, in words: looks that were told, or what they cost. */
-export const gone = (head) => (head.cost ? `${price(head, head.spent)} of ${price(head, head.budget)} spent, ${head.told} told` : `${whole(head.told)} of ${whole(head.budget)} told`);
+export const gone = (head) => (head.cost ? `${price(head, head.spent)} of ${price(head, head.budget)} spent, ${head.measured} measured` : `${whole(head.measured)} of ${whole(head.budget)} measured`);
 export function outlook(head) {
   const o = head.outlook;
   if (!o) return null;
   const std = head.best[0].std, of = head.value.unit, two = (x) => number(Number(x.toPrecision(2)));
-  if (o.rise < std / 20) return `${o.n} more measurements are not expected to find a better one, under the model.`;
-  if (two(o.low) === two(o.high)) return `${o.n} more measurements would improve it by about ${unit(two(o.rise), of)} on average, most likely not at all, under the model.`;
-  return `${o.n} more measurements would improve it by about ${unit(two(o.rise), of)} (nine times in ten by ${two(o.low)} to ${two(o.high)}), under the model.`;
+  if (o.gain < std / 20) return `${o.n} more measurements are not expected to find a better one, under the model.`;
+  if (two(o.low) === two(o.high)) return `${o.n} more measurements would improve it by about ${unit(two(o.gain), of)} on average, most likely not at all, under the model.`;
+  return `${o.n} more measurements would improve it by about ${unit(two(o.gain), of)} (nine times in ten by ${two(o.low)} to ${two(o.high)}), under the model.`;
 }
 /** Who asked: a process is named by its host alone. */
 export const who = (by) => (/^[^:]+:\d+:/.test(by) ? by.split(":")[0] : by) || "somebody";
