@@ -464,7 +464,7 @@ def calls() -> dict[str, Call]:
             f"allow {kind}": on(kind, "allow", region=one),
             f"predict {kind}": on(kind, "predict", False, regions=one),
             f"probability {kind}": on(kind, "probability", False, regions=one, above=0.5, below=None),
-            f"doubt {kind}": on(kind, "doubt", False, regions=None),
+            f"doubt {kind}": on(kind, "relative_std", False, regions=None),
             f"above {kind}": on(kind, "above", False, threshold=0.5, probability=None),
             f"below {kind}": on(kind, "below", False, threshold=0.5, probability=None),
             f"recommend {kind}": on(kind, "recommend", False, k=None, theta=0.1),

@@ -91,17 +91,15 @@ class Shell(Door):
     """A study in a file, worked on by commands; refusals are measured by exit codes."""
 
     def do(self, deed: Deed, rng: np.random.Generator) -> Any:
-        words = {"fail": "fail", "cancel": "fail"}
         options: list[Any] = [item for name in ("sem", "note") for item in _option(name, deed.named)]
         arguments: list[Any] = [_spelt(own) for own in deed.arguments]
         if deed.word == "ask":
             limits = [(f"--{name}", _spelt(place)) for name, places in deed.named.items() for place in places]
             arguments, options = [], ["-n", deed.arguments[0], "--json", *chain.from_iterable(limits)]
-        options += ["--not-tried"] if deed.word == "cancel" else []
         options += ["--no-retry"] if deed.named.get("retry") is False else []
         options += ["--observation"] if deed.arguments and isinstance(deed.arguments[0], tuple) else []
         before = len(self.study.events)
-        result = _run(words.get(deed.word, deed.word), self.study.path, *options, "--", *arguments)
+        result = _run(deed.word, self.study.path, *options, "--", *arguments)
         self.study.refresh()
         if result.exit_code:
             assert len(self.study.events) == before

@@ -104,11 +104,11 @@ print(sys.argv[1], 0.25)
     (low, high), symbols = second.region.bounds[0].tolist(), second.region.symbols[1]  # type: ignore[attr-defined]
     assert question["region"]["bounds"] == {"x": [low, high]}
     assert question["region"]["symbols"] == {"dye type": list(symbols)}
-    assert (question["trial"], question["look"], question["attempt"]) == (1, second.replicate, 1)
+    assert (question["trial"], question["replicate"], question["attempt"]) == (1, second.replicate, 1)
     assert Path(question["study"]).samefile("s.db")
     assert {name: text for name, text in variables.items() if name not in os.environ} == {
         "ZONAL_TRIAL": "1",
-        "ZONAL_LOOK": str(second.replicate),
+        "ZONAL_REPLICATE": str(second.replicate),
         "ZONAL_ATTEMPT": "1",
         "ZONAL_STUDY": question["study"],
         "ZONAL_REGION": second.region.name,
@@ -410,7 +410,7 @@ def test_a_killed_run_is_taken_up_where_it_was() -> None:
     run.kill()
     run.end(WAIT)
     os.kill(int(Path("measuring").read_text()), signal.SIGKILL)
-    assert [one.state for one in trials()] == ["asked"]
+    assert [one.state for one in trials()] == ["pending"]
     zonal("run", "s.db", "--workers", 2, "--", program("print(low)\n"))
     assert [one.state for one in trials()] == ["measured"] * 6
 
@@ -418,7 +418,7 @@ def test_a_killed_run_is_taken_up_where_it_was() -> None:
 def test_what_people_are_at_is_left_to_them_unless_it_is_taken_over() -> None:
     zonal("ask", "s.db", "-n", 2)
     zonal("run", "s.db", "--", program("print(low)\n"))
-    assert [one.state for one in trials()] == ["asked"] * 2 + ["measured"] * 4
+    assert [one.state for one in trials()] == ["pending"] * 2 + ["measured"] * 4
     zonal("run", "s.db", "--take-over", "--", "./measure")
     assert [one.state for one in trials()] == ["measured"] * 6
 

@@ -139,7 +139,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
 
 @pytest.mark.one_in(3)
 @given_or_learned
-@pytest.mark.parametrize("measured", [0, 1, 4, 17])
+@pytest.mark.parametrize("told", [0, 1, 4, 17])
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_batch_looks_at_different_regions_and_never_at_the_whole_space(
     d: int, told: int, model: dict[str, Any]

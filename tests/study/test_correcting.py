@@ -349,7 +349,16 @@ def test_the_history_shows_what_was_said_before_and_by_whom(tmp_path: Path) -> N
     assert table["number"] == [0, 0, 1, 1, 2, None, None, None, None]
     assert table["observation"] == [None] * 5 + [0, 0, 1, 1]
     assert table["value [Jy]"] == [7.3, 0.73, 0.4, None, None, 5.0, 0.5, 6.0, None]
-    states = ["was told", "measured", "was told", "retracted", "asked", "was observed", "observed", "was observed"]
+    states = [
+        "was measured",
+        "measured",
+        "was measured",
+        "retracted",
+        "pending",
+        "was observed",
+        "observed",
+        "was observed",
+    ]
     assert table["state"] == [*states, "retracted"]
     assert table["note"] == ["", "a comma", "", "spilled", "", "", "", "", ""]
     assert table["who"][1:4:2] == ["Anna", "Ben"]

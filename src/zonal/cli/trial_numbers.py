@@ -38,7 +38,7 @@ def numbered(study: Study, trial: int | str, state: str, observation: bool = Fal
     if isinstance(trial, int):
         return trial
     what, state = ("observation", "observed") if observation else ("trial", state)
-    how = {"asked": "pending", "measured": "with a value"}.get(state, "that counts")
+    how = {"pending": "pending", "measured": "with a value"}.get(state, "that counts")
     try:
         region = study._region(sheets.place_of(study.space, trial))
     except ZonalError as error:

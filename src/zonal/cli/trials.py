@@ -180,7 +180,7 @@ def tell(
         return _tell_sheet(study, sheet, correct, changed, decimal)
     assert trial is not None
     assert value is not None
-    trial = numbered(study, trial, "asked")
+    trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
@@ -300,7 +300,7 @@ def cancel(study: Study, trials: tuple[int | str, ...], note: str) -> None:
 def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, int], None]) -> None:
     """Close pending trials, all or none."""
     pending = {trial.number for trial in study.pending}
-    numbers = dict.fromkeys(numbered(study, trial, "asked") for trial in trials)
+    numbers = dict.fromkeys(numbered(study, trial, "pending") for trial in trials)
     stray = [number for number in numbers if number not in pending]
     shown = ", ".join(map(str, sorted(pending))) or "none"
     refuse(stray, "nothing was changed: this trial is not pending", f"Pending: {shown}.")
@@ -339,7 +339,7 @@ def allow(study: Study, region: str) -> None:
     before = len(study._state.bans)
     number = study.allow(sheets.place_of(study.space, region))
     lifted = before - len(study._state.bans)
-    parts = (number - lifted, "fail"), (lifted, "forbidden region")
+    parts = (number - lifted, "failure"), (lifted, "forbidden region")
     said = " and ".join(counted(count, what) for count, what in parts if count)
     options.say(f"{said} taken back. {standing(study)}")
 

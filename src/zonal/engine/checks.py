@@ -136,7 +136,7 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
     last = outcomes(state.history)[observed, number][-1]
     if last.value is None:
         what = "observation" if observed else "trial"
-        how = "is pending" if last.state == "asked" else f"was {last.state}"
+        how = "is pending" if last.state == "pending" else f"was {last.state}"
         raise TrialError(f"{what} {number} {how}, so there is no value to correct or retract.")
     return last
 

@@ -64,7 +64,7 @@ def confidence_bands(answer: Any, tree: Tree) -> tuple[Floats, Floats]:
     except (TypeError, ValueError):
         confidence = variation = np.empty((0, 0))
     if not confidence.shape == variation.shape == (tree.size,):
-        raise _wrong("bands", f"two arrays of {tree.size} numbers, one per node", answer)
+        raise _wrong("confidence_bands", f"two arrays of {tree.size} numbers, one per node", answer)
     return confidence, variation
 
 

@@ -16,7 +16,7 @@ from zonal.spaces import Node, Region
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-State = Literal["asked", "measured", "failed", "cancelled", "observed", "retracted"]
+State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"asked", "measured", "failed", "cancelled", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "retracted"}
     value : float or None
         As told, or as corrected since.
     sem : float or None
@@ -80,7 +80,7 @@ class TrialRecord(Trial):
         The region whose average was subtracted, if the value is a difference.
     """
 
-    state: State = "asked"
+    state: State = "pending"
     value: float | None = None
     sem: float | None = None
     note: str = ""

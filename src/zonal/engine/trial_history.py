@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
     ----------
     event : int
         The number of the event that caused it, from 0.
-    state : {"asked", "measured", "failed", "cancelled", "observed", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "observed", "retracted"}
     value, sem : float or None
         None if there is none.
     note : str
@@ -58,7 +58,7 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
                 before = found.pop(source, []) if isinstance(fact, Told) else found.setdefault(source, [])
                 if isinstance(fact, Corrected):
                     outcome = outcome._replace(time=before[-1].time)
-                elif before and before[-1].state == "asked" and not outcome.note:
+                elif before and before[-1].state == "pending" and not outcome.note:
                     outcome = outcome._replace(note=before[-1].note)
                 found[source] = [*before, outcome]
     return found
@@ -68,7 +68,7 @@ def _said(fact: Event, at: int) -> tuple[Source, Outcome] | None:
     """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
     match fact:
         case Asked():
-            return (False, fact.number), Outcome(at, "asked", by=fact.by)
+            return (False, fact.number), Outcome(at, "pending", by=fact.by)
         case Told():
             return (False, fact.number), Outcome(at, "measured", fact.value, fact.sem, fact.note, time=fact.time)
         case Closed():

@@ -64,9 +64,10 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     study : Study
         On any space.
     kind : {"history", "tree", "model", "map", "cells"}, optional
-        The measurements in order; the tree of regions as an icicle, above its axis if there is only one;
-        the correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
-        of all pairs of more axes or one per symbol, the tree for sequences and for hierarchies without features.
+        The measurements in order; the tree of regions as an icicle, above its axis if there is only one; the
+        correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis.
+        By default what suits the space: f with bands along one axis, a map of two, maps of all pairs of more axes
+        or one per symbol, the tree for sequences and for hierarchies without features.
     **more
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """

@@ -31,7 +31,7 @@ MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
 MOST_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
-MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "asked": "|"}
+MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
 
 
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
@@ -84,7 +84,7 @@ def _ticks(study: Reading, ax: Axes) -> None:
     """Draw a tick at the bottom for every trial without a value."""
     for state, mark in MARKS.items():
         x = [trial.number for trial in study.trials if trial.state == state]
-        label = "pending" if state == "asked" else state
+        label = state
         if x:
             ax.plot(x, [0.03] * len(x), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
 

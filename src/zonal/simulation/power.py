@@ -221,8 +221,8 @@ def power(
         Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
     **settings
         Settings of the search, as for `maximize`: policy, feedback, max_replicates, forbidden (regrets then refer
-        to         the best region that may be measured); times, overhead, cost and travel, with which noise refers to one
-        unit of time and budgets are in units of cost.
+        to the best region that may be measured); times, overhead, cost and travel, with which noise refers to
+        one unit of time and budgets are in units of cost.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def document(study: Study) -> str:
 
     trials, outside = [], []
     for one, (*before, now) in study.history():
-        earlier = [said(own) for own in before if own.state != "asked"]
+        earlier = [said(own) for own in before if own.state != "pending"]
         if isinstance(one, TrialRecord):
             trials.append({**plain(one), **said(now), **seen(one), "earlier": earlier})
         else:

@@ -460,6 +460,6 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
         raise TrialError(f"there is no such {what}; got {number}. There are {len(every)}, counted from 0.")
     record, (*_, now) = every[number]
     if now.value is None:
-        how = "is pending" if now.state == "asked" else f"was {now.state}"
+        how = "is pending" if now.state == "pending" else f"was {now.state}"
         raise TrialError(f"nothing changed: {what} {number} {how}, and has no value. Check its number.")
     return record

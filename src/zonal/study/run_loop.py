@@ -56,7 +56,7 @@ def drive(
     """Measure until the budget is spent or no region is left; return why it ended, "" if the budget is spent.
 
     With several workers, a new trial is asked for as soon as any measurement is done. If an error is raised, or
-    nothing was told at all, the failures since the last success do not count against any region.
+    nothing was recorded at all, the failures since the last success do not count against any region.
 
     The parameters are those of `Study.optimize`, except: `measure` may be an engine; `progress` returns the text
     beside a progress bar; `enough`, called after each measurement, tells whether the answer is good enough;

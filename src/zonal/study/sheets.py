@@ -80,7 +80,7 @@ class FilledRow:
         return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
 
     def over(self, was: TrialRecord) -> FilledRow | None:
-        """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
+        """Return this row as a correction of a trial; None if it changes nothing or nothing was recorded."""
         if was.value is None:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
@@ -137,7 +137,7 @@ def told(
 
         wrong = _rows_wrong(watched(found.new, "telling"), tell)
         wrong += _rows_wrong(watched(found.corrected, "correcting"), mend)
-        refuse_rows(table, wrong, "measured")
+        refuse_rows(table, wrong, "recorded")
         for number, note in found.notes.items():
             operations.annotate(draft, number, note)
         return found
@@ -207,13 +207,13 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             found.notes_left[number] = NoteLeft(row, "has a value", "correct")
         elif was.value is not None and answer is None:
             noted[number] = FilledRow(was.value, None, note, row, {**cells, "value": repr(was.value)})
-        elif was.value is None and (was.state == "asked" or not was.note or changed):
+        elif was.value is None and (was.state == "pending" or not was.note or changed):
             found.notes[number] = note
         elif was.value is None:
             found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
     times = bool(study.settings.times) and "time" not in study.space.columns
-    _every_row(table, study.space, ("trial", "value"), read, "measured", ("time",) if times else ())
+    _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:

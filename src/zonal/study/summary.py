@@ -269,7 +269,7 @@ def _rows(study: Reading, history: bool) -> list[_Row]:
     rows = []
     for one, (*before, now) in study.history():
         if history:
-            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "asked"]
+            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "pending"]
         if history or now.value is not None or isinstance(one, TrialRecord):
             rows.append(_Row(one, now, now.state))
     return rows
@@ -296,7 +296,7 @@ def top(study: Reading, k: int = TOP) -> Listing:
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
     columns["measurements"] = [looks[own.node] for own in best]
-    columns["probability best"] = [Probability(own.probability_best) for own in best]
+    columns["P(best)"] = [Probability(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"
     return Listing(title, joined(columns, [own.region for own in best], "study"))

@@ -69,7 +69,7 @@ class StudyOverview:
         self.asked = self._facts(Asked)
         self._became = outcomes(self.events)
         taken = {fact.number: fact.by for fact in self._facts(Claimed)}
-        under_way = [one for one in self.asked if self._last(one).state == "asked"]
+        under_way = [one for one in self.asked if self._last(one).state == "pending"]
         self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
         costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "measured"]
         self.measured = len(costs)
@@ -171,7 +171,7 @@ class StudyOverview:
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Any] = {
             "event": self.event,
-            **_columns(asked, number="number", row="row", look="replicate"),
+            **_columns(asked, number="number", row="row", replicate="replicate"),
             **_spent(asked, [past[-1].time for past in pasts]),
             **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
             **_columns([past[0] for past in pasts], by="by"),
