@@ -210,12 +210,12 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
     ],
 )
 def test_refusals_are_problems_with_the_librarys_words(
-    server: Server, study: zn.Study, path: str, body: Any, status: int, routes: str, field: str | None
+    server: Server, study: zn.Study, path: str, body: Any, status: int, words: str, field: str | None
 ) -> None:
     said = server.post(AT + path, body)
     assert said.status == status, said.content
     assert said.headers["content-type"] == "application/problem+json"
-    assert routes in said.json["detail"]
+    assert words in said.json["detail"]
     assert said.json.get("field") == field
 
 
