@@ -47,7 +47,7 @@ def main(runs: int, share: float, out: str) -> None:
             print(f"{name}: {budget} pointings for {space.count(space.deepest())} patches, {runs} runs")
             print(f"brightest patch: {best.average:.1f} at {best.region.name}\n{rehearsal.table()}")
             looks = ", ".join(f"{who} {study.tree.count.max()}" for who, study in studies.items())
-            print(f"most looks at one patch, first run: {looks}\n")
+            print(f"most measurements of one patch, first run: {looks}\n")
             draw(studies["Zonal"], landscape, sky, name)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)
