@@ -367,6 +367,8 @@ def test_a_map_with_named_axes_is_never_transposed(make: Callable[[], Landscape]
 
 MISNAMED: dict[str, tuple[Callable[[], Landscape], str]] = {
     "fits the other way only": (lambda: from_table(PATCHES, np.ones((96, 128))), "only in another order"),
+    "fits the other way better": (lambda: from_table(PATCHES, np.ones((32, 64))), "best in another order"),
+    "a list that fits the other way": (lambda: from_table(PATCHES, np.ones((32, 64)).tolist()), "another order"),
     "other names": (lambda: from_table(zn.Box({"x": (0, 1), "y": (0, 1)}), datasets.sky()), "must be the axes"),
     "an axis twice": (lambda: from_table(PATCHES, IMAGE, axes=("l", "l")), "must be the axes"),
     "one axis": (lambda: from_table(PATCHES, IMAGE, axes=["l"]), "must be the axes"),

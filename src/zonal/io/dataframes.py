@@ -80,7 +80,7 @@ def as_series(thing: Any) -> Series | None:
     """Return one column of a data frame, None if it is not one."""
     if not _is_series(thing):
         return None
-    native = thing.to_native() if hasattr(thing, "to_native") else thing
+    native = _native(thing)
     return Series(native.to_numpy(), _labels(native))
 
 
@@ -90,12 +90,24 @@ def _labels(native: Any) -> Labels | None:
 
 def shapes_of(thing: Any) -> Any:
     """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
-    return attribute(thing, "geometry") if attribute(thing, "iloc") is not None else None
+    native = _native(thing)
+    shapes = attribute(native, "geometry") if attribute(native, "iloc") is not None else None
+    return shapes if _holds_shapes(shapes) else None  # "geometry" may be any column of a plain frame
+
+
+def _native(thing: Any) -> Any:
+    """Return a frame of narwhals as that of its own library, anything else unchanged."""
+    return thing.to_native() if hasattr(type(thing), "to_native") else thing
+
+
+def _holds_shapes(series: Any) -> bool:
+    return str(attribute(series, "dtype")) == "geometry"
 
 
 def without_shapes(frame: Any) -> Any:
     """Return a GeoDataFrame without its columns of shapes."""
-    return frame.drop(columns=[name for name in frame.columns if str(frame[name].dtype) == "geometry"])
+    frame = _native(frame)
+    return frame.drop(columns=[name for name in frame.columns if _holds_shapes(frame[name])])
 
 
 def useful(labels: Labels | None) -> Labels | None:

@@ -164,7 +164,7 @@ class Hierarchy(FiniteSpace):
         named = mapped(named, *TABLE)
         need(named, TABLE[0], levels, TABLE[1])
         columns = {
-            region_name(name, "a level"): list(map(_text, listed(column, *TABLE)))
+            region_name(name, "a level"): list(map(_text, _not_shapes(name, listed(column, *TABLE))))
             for name, column in named.items()
         }
         sizes = {name: len(column) for name, column in columns.items()}
@@ -365,6 +365,14 @@ def region_name(name: Any, what: str) -> str:
             f"{what} has a number too long to be a name", name, "Pass text, or a shorter one."
         ) from None
     return named(written, what)
+
+
+def _not_shapes(name: str, column: list[Any]) -> list[Any]:
+    """Return a column of names; raise if there are shapes in it."""
+    fix = f"Leave the column out, or pass geopandas.GeoDataFrame(table, geometry={name!r})."
+    shapes = (value for value in column if attribute(type(value), "__geo_interface__") is not None)
+    refuse(shapes, f"column {name} has shapes, not names of regions", fix)
+    return column
 
 
 def _text(name: Any) -> str:
