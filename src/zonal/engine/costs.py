@@ -33,6 +33,8 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
     each = tuple(positive_number(own, "a time") for own in listed(times, f"{name} must be a list", fix))
     need(len(set(each)) == len(each), f"{name} must differ from each other", times, fix)
+    fits = all(1 / LARGEST_COST <= own <= LARGEST_COST for own in each)
+    need(fits, f"{name} are too short or too long to be compared", times, "Use another unit.")
     return each
 
 

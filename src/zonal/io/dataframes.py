@@ -73,7 +73,10 @@ def as_frame(thing: Any) -> Columns | None:
     labels = _labels(native)
     if shapes_of(native) is not None:
         return Columns(_centroids(native), labels)
-    return Columns({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
+    columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+    once = len(columns) == len(frame.columns)
+    need(once, "two columns have the same name", list(frame.columns), "Rename one; 1 and '1' are the same.")
+    return Columns(columns, labels)
 
 
 def as_series(thing: Any) -> Series | None:

@@ -167,6 +167,8 @@ class Hierarchy(FiniteSpace):
             region_name(name, "a level"): list(map(_text, _not_shapes(name, listed(column, *TABLE))))
             for name, column in named.items()
         }
+        once = len(columns) == len(named)
+        need(once, "two levels have the same name", list(named), "Rename one; 1 and '1' are the same.")
         sizes = {name: len(column) for name, column in columns.items()}
         even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
         need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")

@@ -25,12 +25,21 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     frame = as_frame(X)
     if frame is None and isinstance(X, Mapping):
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
-        frame = Columns({str(name): column for name, column in X.items()}, labels)
+        names = [_column_name(name) for name in X]
+        refuse(repeated(names), "two columns have the same name", "Rename one; 1 and '1' are the same.")
+        frame = Columns(dict(zip(names, X.values(), strict=True)), labels)
     if frame is not None:
         return _joined(frame), tuple(frame.columns), useful(frame.labels)
     values, labels = as_series(X) or (X, None)
     table = checked_features(values, what)
     return table, unnamed(table.shape[1]), useful(labels)
+
+
+def _column_name(name: Any) -> str:
+    """Check the name of a column, and return it as text; numbers and dates are names too."""
+    label = as_label(name)
+    need(label is not None and label == label, "a column needs a name", name, "Name it.")
+    return named(label if isinstance(label, str) else str(label), "the name of a column")
 
 
 def told_labels(labels: Any, size: int) -> Labels:

@@ -102,7 +102,8 @@ class Points(FiniteSpace):
                 return self.cell(self._node_named(what), feedback)
         if not isinstance(what, Mapping):
             return self.subset(what, feedback)
-        unknown = (key for key in what if key != "members" and key not in self.names)
+        known = ("members", *self.names)
+        unknown = (key for key in what if not (isinstance(key, str) and str(key) in known))
         refuse(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
         found = self.subset(what.get("members"), feedback)
         for name, (low, high) in zip(self.names, found.bounds.tolist(), strict=True):

@@ -168,7 +168,7 @@ class Sequences(AxisSpace):
             all symbols and ``[AC]`` for some. Lower case is accepted if the alphabet is upper case only.
         """
         if isinstance(what, Mapping):
-            unknown = (key for key in what if key != self.spelled)
+            unknown = (key for key in what if not (isinstance(key, str) and str(key) == self.spelled))
             refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
             what = what.get(self.spelled)
         listed = isinstance(what, (str, Sequence))

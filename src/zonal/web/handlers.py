@@ -227,7 +227,7 @@ FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
     "string": (lambda own, schema: type(own) is str and len(own) <= schema["maxLength"],
                "text", "Send a string of {maxLength} characters at most."),
     "array": (lambda own, schema: type(own) is list and len(own) <= schema["maxItems"],
-              "a list of {maxItems} at most", "Send fewer."),
+              "a list of {maxItems} at most", "Send them as a list: [...]."),
 }  # fmt: skip
 
 
