@@ -122,7 +122,9 @@ def as_label(label: Hashable) -> Hashable:
     """Return a label as a file holds it: a date, or anything else that is neither text nor number, as its text."""
     if isinstance(label, tuple):
         return tuple(map(as_label, label))
-    plain = label is None or isinstance(label, str | int | float | np.number | np.bool_)
+    if isinstance(label, str):
+        return text(label, "a label")
+    plain = label is None or isinstance(label, int | float | np.number | np.bool_)
     if plain:
         return label
     try:

@@ -39,7 +39,7 @@ def _column_name(name: Any) -> str:
     """Check the name of a column, and return it as text; numbers and dates are names too."""
     label = as_label(name)
     need(label is not None and label == label, "a column needs a name", name, "Name it.")
-    return named(label if isinstance(label, str) else str(label), "the name of a column")
+    return named(label if isinstance(label, str | int) else str(label), "the name of a column")
 
 
 def told_labels(labels: Any, size: int) -> Labels:
@@ -139,14 +139,17 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     given = mapped(values, f"{what} must be a mapping of leaves", "Name every leaf.")
     texts = all(isinstance(name, str | int | float | np.generic) for name in given)
     need(texts, f"{what} must be by name", list(given), "Name every leaf.")
-    named, known = {str(name): value for name, value in given.items()}, set(leaves)
-    strangers = (name for name in named if name not in known)
+    long = (name for name in given if isinstance(name, int) and abs(name) > LARGEST_WHOLE)  # has no text
+    refuse(long, f"{what} names something that is not a leaf", "Name leaves only.")
+    found, known = {str(name): value for name, value in given.items()}, set(leaves)
+    strangers = (name for name in found if name not in known)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
-    refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
-    width = as_array(next(iter(named.values()))).size
-    for leaf, value in named.items():
+    need(len(found) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
+    refuse((leaf for leaf in leaves if leaf not in found), f"{what} must name every leaf", "Add it.")
+    width = as_array(next(iter(found.values()))).size
+    for leaf, value in found.items():
         _check_leaf(leaf, value, what, width)
-    return [named[leaf] for leaf in leaves]
+    return [found[leaf] for leaf in leaves]
 
 
 def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
