@@ -87,7 +87,8 @@ def methods(study: Reading) -> list[str]:
         _answer(study),
     ]
     references = (f"[{place}] {REFERENCES[name]}" for place, name in enumerate(cite.cited, 1))
-    return [" ".join(sentences), *references]
+    text = re.sub(r"\.\.(?= |$)", ".", " ".join(sentences))  # after a unit such as "a.u."
+    return [text, *references]
 
 
 def _quantity(study: Reading) -> str:
