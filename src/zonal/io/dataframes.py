@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from zonal._types import Ints
-from zonal.errors import InvalidInput, attribute, need, refuse
+from zonal.errors import InvalidInput, attribute, need, refuse, text
 from zonal.io.files import library
 
 Labels = tuple[Hashable, ...]

@@ -64,7 +64,9 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
         except InvalidInput:  # whether a kernel fits the space is judged with the belief, which knows why not
             continue
         for axis, side, own in zip(axes, sides.tolist(), factors, strict=True):
-            if isinstance(own, Along) and not isinstance(own.profile, Closed):  # those of Zonal itself are closed
+            if isinstance(own, StationaryFactor) and not isinstance(
+                own.profile, Closed
+            ):  # those of Zonal itself are closed
                 _check_profile(own, side, type(term).__name__)  # before it is wrapped around a ring
                 wrapped: Any = axis.factor(own)
                 if wrapped is not own:

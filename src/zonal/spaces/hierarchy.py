@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, is_listed, listed, mapped, named, need, refuse, text
+from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, need, refuse, text
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,

@@ -12,7 +12,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, is_listed, listed, mapped, need, positive_number, refuse
+from zonal.errors import (
+    LARGEST_STD,
+    LARGEST_WHOLE,
+    InvalidInput,
+    is_listed,
+    listed,
+    mapped,
+    named,
+    need,
+    positive_number,
+    refuse,
+)
 from zonal.io.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
 from zonal.spaces.base import ROUNDING, as_array, unnamed
 
