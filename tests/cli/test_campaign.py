@@ -435,7 +435,7 @@ def test_predict_and_allow_read_regions_as_json_as_observe_does(sky: Path) -> No
     assert "cannot be read" in zonal("predict", sky, "{nonsense", code=1).stderr
     trial = zn.Study.open(sky).pending[0]
     zonal("fail", sky, trial.number, "--no-retry")
-    assert "1 fail taken back" in zonal("allow", sky, json.dumps(trial.region.as_dict())).stderr
+    assert "1 failure taken back" in zonal("allow", sky, json.dumps(trial.region.as_dict())).stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no such devices")
