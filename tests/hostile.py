@@ -419,7 +419,7 @@ def calls() -> dict[str, Call]:
         "log_node_count": Call(beta.log_node_count, {"arity": 2, "h_max": 5}),
         "log_pi_t": Call(beta.log_pi_t, {"t": 3}),
         "Study.open": Call(zn.Study.open, {"path": "/nonexistent/a.db", "classes": ()}),
-        "Study.replay": Call(zn.Study.replay, {"settings": study("line").settings, "events": study("line").events, "at_once": True, "edited": ""}),
+        "Study.replay": Call(zn.Study.replay, {"settings": study("line").settings, "events": study("line").events, "at_once": True}),
         "Study.create": Call(lambda path: zn.Study.create(path, line, budget=2, kernel=rbf, noise=0.1), {"path": "/nonexistent/b.db"}),
         "save": Call(lambda path: zn.Study(line, budget=2, kernel=rbf, noise=0.1).save(path), {"path": "/nonexistent/b.db"}),
         "connect": Call(zn.connect, {"address": "http://127.0.0.1:1/studies/a", "token": None}),

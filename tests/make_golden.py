@@ -1,8 +1,7 @@
-"""Make the files of this release that every later one must open: ``python tests/make_golden.py`` once a release.
+"""Make the files that every release of this format must open: ``python tests/make_golden.py`` when it is raised.
 
-Of a kind that is new within a release, its name makes that file alone.
-
-Each is a small study in which everything has happened, with what a later release must find in it.
+A name makes the file of that study alone. All are small studies in which everything has happened, with what a
+later release must find in them.
 """
 
 import json
@@ -14,7 +13,10 @@ import numpy as np
 
 import zonal as zn
 from lives import PRICES, lived, mended
+from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_limit, own_noise
+from zonal.study.export import exported
 
+EXPORTED = "line", "hierarchy"
 FOLDER = Path(__file__).parent / "data" / "golden"
 RNG = np.random.default_rng(0)
 STUDIES: dict[str, dict[str, Any]] = {
@@ -56,9 +58,32 @@ STUDIES: dict[str, dict[str, Any]] = {
         "budget": 30.0,
         "rng": 8,
     },
+    "motifs": {
+        "space": zn.Sequences("AC", 4, frequencies=[0.7, 0.3]),
+        "kernel": zn.Motif(1.0, lengths=[2]) + zn.Categorical(0.5, 0.4),
+        "noise": 0.1,
+    },
+    "scales": {"space": zn.Box({"c": (1, 100), "n": (1, 9)}, scale={"c": "log", "n": "integer"}), "rng": 3},
+    "signed": {"space": zn.Box({"x": (0, 1)}), "kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "rng": 4},
     "corrected": {"space": zn.Box([(0, 1)], smallest=1 / 16), "direction": "minimize", "rng": 5},
 }
 
+USER_DEFINED: dict[str, dict[str, Any]] = {
+    "classes": {
+        "space": Fine([(0, 1)], smallest=1 / 16),
+        "kernel": Rough(1.0, 0.2),
+        "feedback": Tapered(),
+        "policy": MostUncertain(level=3),
+        "noise": 0.1,
+    },
+    "functions": {
+        "space": zn.Box([(0, 1)], smallest=1 / 16),
+        "kernel": zn.RBF(1.0, 0.2),
+        "noise": own_noise,
+        "policy": zn.GPOO(own_delta, h_max=4),
+        "forbidden": own_limit,
+    },
+}
 SEEN: dict[str, Any] = {"ring": [{"l": (170, -160)}, {"l": (100, 190), "dye": "red"}]}
 
 
@@ -71,19 +96,26 @@ def expected(study: zn.Study) -> dict[str, Any]:
         "mean": study.tree.mean.tolist(),
         "std": [std if np.isfinite(std) else None for std in study.tree.std.tolist()],
         "budget": [study.budget, study.measured, study.remaining],
-    } | ({"looks": [[record.time, record.cost] for record in study.trials]} if study.settings.priced else {})
+    } | ({"costs": [[record.time, record.cost] for record in study.trials]} if study.settings.priced else {})
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or STUDIES:
-        path = FOLDER / f"{zn.__version__}_{name}.db"
+    studies = STUDIES | USER_DEFINED
+    for name in sys.argv[1:] or studies:
+        path = FOLDER / f"{name}.db"
         path.unlink(missing_ok=True)
-        study = zn.Study.create(path, **{"budget": 16, **STUDIES[name]})
+        study = zn.Study.create(path, **{"budget": 16, **studies[name]})
         for region in SEEN.get(name, ()):
             study.observe(region, 0.4, sem=0.2)
         mended(lived(study, 7))
+        if name == "signed":
+            study.observe([(0, 0.5)], 0.3, sem=0.1, minus=[(0.5, 1)])
+            study.tell(study.ask(), 0.2, sem=0.1, minus=[(0, 0.25)])
+            study.observe([(0.25, 0.5)], -0.5, sem=0.2, feedback=zn.Slope("x"))
         path.with_suffix(".json").write_text(json.dumps(expected(study)))
+        if name in EXPORTED:
+            path.with_suffix(".jsonl").write_text(exported(study))
         print(path.name, path.stat().st_size, file=sys.stderr)
 
 

@@ -53,19 +53,8 @@ def own_limit(region: zn.Region) -> bool:
     return bool(region.bounds[0, 0] > 0.9)
 
 
-# What files of earlier commits have to be given again.
+# What golden files have to be given again.
 AGAIN: dict[str, dict[str, Any]] = {
-    "study-format2-classes": {"classes": [Fine, Rough, Tapered, MostUncertain]},
-    "study-format2-own": {
-        "space": Fine([(0, 1)], smallest=1 / 16),
-        "kernel": Rough,
-        "feedback": Tapered(),
-        "policy": MostUncertain(),
-    },
-    "study-format2-functions": {
-        "kernel": Rough(1.0, 0.2),
-        "noise": own_noise,
-        "delta": own_delta,
-        "forbidden": own_limit,
-    },
+    "classes": {"classes": [Fine, Rough, Tapered, MostUncertain]},
+    "functions": {"noise": own_noise, "delta": own_delta, "forbidden": own_limit},
 }

@@ -47,7 +47,7 @@ def forged(change, space=box):
     path = f"{sys.argv[1]}/{len(made)}.db"
     made.append(path)
     connection = database(path, space=space)
-    when, versions, settings = connection.execute("SELECT made, versions, settings FROM study").fetchone()
+    when, versions, settings = connection.execute("SELECT time, versions, settings FROM study").fetchone()
     rows = connection.execute("SELECT number, time, event FROM events ORDER BY number").fetchall()
     documents = [json.loads(settings), *(json.loads(row[2]) for row in rows)]
     settings, *events = change(documents) or map(json.dumps, documents)
@@ -127,7 +127,7 @@ database(sys.argv[1] + "/view.db", "ALTER TABLE events RENAME TO kept", view)
 refused(lambda: zn.Study.open(sys.argv[1] + "/view.db"))
 heads = '''INSERT INTO head SELECT number, 0, '' FROM (WITH RECURSIVE many(number) AS
     (SELECT 2 UNION ALL SELECT number + 1 FROM many WHERE number < 30000) SELECT number FROM many)'''
-studies = "INSERT INTO study SELECT one, digest, '', '', '' FROM head WHERE one > 1"
+studies = "INSERT INTO study SELECT id, digest, '', '', '' FROM head WHERE id > 1"
 database(sys.argv[1] + "/rows.db", heads, studies)
 refused(lambda: zn.Study.open(sys.argv[1] + "/rows.db"))""",
         ["view events, not exactly the tables of a study", "the end of its events is missing"],

@@ -15,6 +15,7 @@ from matplotlib import pyplot
 from numpy.typing import NDArray
 
 import zonal as zn
+from edits import with_digest
 from forked import Forked
 from recipes import RECIPES, TABLE
 from shell import ENVIRONMENT, answer, fill, rows, zonal
@@ -142,7 +143,7 @@ def test_options_say_what_a_recipe_says(flags: list[str], space: object) -> None
         (["new", "areas.csv", "--budget", "5", "--axis", "x=0..1"], 4, "areas.csv"),
         (["show", "nosuch.db"], 4, "nosuch.db"),
         (["show", "areas.csv"], 4, "areas.csv"),
-        (["import", "s.db", "areas.csv"], 1, "not what was exported"),
+        (["import", "s.db", "areas.csv"], 1, "not an export of events"),
         (["ask"], 2, "STUDY"),
         (["axk"], 2, "ask"),
     ],
@@ -364,8 +365,9 @@ def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
     told = next(at for at, line in enumerate(lines) if '"Told"' in line)
     changed = json.loads(lines[told])
     changed[0]["value"] = 0.25
-    (folder / "e.jsonl").write_text("\n".join([*lines[:told], json.dumps(changed), *lines[told + 1 :]]))
-    zonal("import", "t.db", "e.jsonl", "--edited")
+    forged = "\n".join([*lines[:told], json.dumps(changed), *lines[told + 1 :]]).encode()
+    (folder / "e.jsonl").write_bytes(with_digest(forged))
+    zonal("import", "t.db", "e.jsonl")
     assert f"event {told - 1}" in zonal("verify", "t.db", code=5).stderr
 
 

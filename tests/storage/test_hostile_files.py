@@ -21,7 +21,7 @@ from zonal.storage import journal
 
 LEAVES: list[Any] = [
     None, True, False, 0, 1, -1, 7, 2**31, 2**63, 10**30, 1.5, -0.5, 1e308, -1e308, math.nan, math.inf, "", "a",
-    "RBF", "Began", "zonal", "AAAA", [], [1], [[1]], {}, {"a": 1}, {"$": "RBF"}, {"$": "numbers"},
+    "RBF", "Created", "zonal", "AAAA", [], [1], [[1]], {}, {"a": 1}, {"$": "RBF"}, {"$": "numbers"},
     {"$": "tuple", "of": []},
 ]  # fmt: skip
 LONGEST = 20.0  # seconds of CPU time
@@ -94,14 +94,14 @@ def forged(source: Path, target: Path, rng: random.Random) -> None:
     """Copy a file with a mutation of its settings or of an event, and digests that fit."""
     target.write_bytes(source.read_bytes())
     with closing(sqlite3.connect(target)) as file, file:
-        made, versions, settings = file.execute("SELECT made, versions, settings FROM study").fetchone()
+        time, versions, settings = file.execute("SELECT time, versions, settings FROM study").fetchone()
         rows = file.execute("SELECT number, time, event FROM events ORDER BY number").fetchall()
         at = rng.randrange(-2, len(rows))
         if at < 0:
             settings = mutated(settings, rng)
         else:
             rows[at] = (*rows[at][:2], mutated(rows[at][2], rng))
-        digest = journal._digest(b"", made, versions, settings)
+        digest = journal._digest(b"", time, versions, settings)
         file.execute("UPDATE study SET settings = ?, digest = ?", (settings, digest))
         for number, when, event in rows:
             digest = journal._digest(digest, number, when, event)

@@ -40,7 +40,7 @@ def test_the_first_difference_is_named() -> None:
     found = first_difference(study.settings, changed)
     assert "(Asked)" in found
     assert "would be" in found
-    assert "event 0 (Began): policy" in first_difference(
+    assert "event 0 (Created): policy" in first_difference(
         replace(study.settings, policy=zn.UCB(level=3)), study.events
     )
 

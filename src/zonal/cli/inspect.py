@@ -11,7 +11,6 @@ import click
 import numpy as np
 
 from zonal.cli import options
-from zonal.cli.transfer import edits
 from zonal.cli.trials import NUMBERS, echo_trials, standing
 from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation
@@ -56,7 +55,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         options.echo_json(known)
         return
     what = labelled(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
+    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}")
     measured = not is_empty(study)
     if known["best"] and measured:
         _echo_best(study, known)
@@ -101,7 +100,7 @@ def _caution(study: Study) -> str:
 
 def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     """Return the state of a study for programs; of its regions, as far as they are known."""
-    names = ("budget", "measured", "remaining", "direction", "edited", "pending")
+    names = ("budget", "measured", "remaining", "direction", "pending")
     known: dict[str, Any] = {name: getattr(study, name) for name in names}
     known["forbidden"] = [region.name for region in study.forbidden]
     known |= {

@@ -66,17 +66,11 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
 @click.command("import", cls=Command)
 @new_file_argument
 @click.argument("lines", metavar="EVENTS", type=FILE)
-@click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
-def import_(path: Path, lines: Path, edited: bool) -> None:
+def import_(path: Path, lines: Path) -> None:
     """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
-    study = imported(content_of(lines, "the file"), edited)
+    study = imported(content_of(lines, "the file"))
     study.save(path)
-    say(f"{path}: {standing(study)}{edits(study)}")
-
-
-def edits(study: Study) -> str:
-    """Return a sentence about a history that came from edited exports; "" for any other."""
-    return "".join(f" Its history came from an edited export: {why}." for why in study.edited)
+    say(f"{path}: {standing(study)}")
 
 
 @study_command()
@@ -88,5 +82,5 @@ def verify(study: Study) -> None:
     """
     found = first_difference(study.settings, study.events)
     if found:
-        raise Refusal(f"decided again, the result differs: {found}.{edits(study)}", DIFFERENT)
-    say(f"{len(study.events)} events decided again, all the same. {standing(study)}{edits(study)}")
+        raise Refusal(f"decided again, the result differs: {found}.", DIFFERENT)
+    say(f"{len(study.events)} events decided again, all the same. {standing(study)}")

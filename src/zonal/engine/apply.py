@@ -284,8 +284,8 @@ def _extend(state: State, fact: events.Extended) -> None:
     state.budget += fact.n
 
 
-def _remark(state: State, fact: events.Edited | events.Noted) -> None:
-    """Change nothing: a remark about the history, or a trial."""
+def _remark(state: State, fact: events.Noted) -> None:
+    """Change nothing: the history has the note."""
 
 
 def _begin(state: State, fact: events.Created) -> None:
@@ -363,7 +363,6 @@ WRITES: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Retracted: _recount,
     events.ModelWarned: _doubt,
     events.Extended: _extend,
-    events.Edited: _remark,
     events.Noted: _remark,
     events.Claimed: _take,
     events.Created: _begin,

@@ -1,7 +1,7 @@
 """What may happen to a study: the checks of tell and of the other calls.
 
-A call checks its arguments here before anything is decided; so does `plausible.py` what an event says. This module
-knows a state and what is to happen to it, not how that is stored.
+A call checks its arguments here before anything is decided. This module knows a state and what is to happen to it,
+not how that is stored.
 """
 
 from __future__ import annotations

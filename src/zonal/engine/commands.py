@@ -11,8 +11,6 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from zonal.engine import checks, events, replies
 from zonal.engine.binding import has_scale, rules
 from zonal.engine.costs import OPENING_SHARE, SLACK
@@ -233,21 +231,6 @@ def refit(state: State, anew: bool = True) -> State | None:
         return None
     draft.write(events.Fitted(fit, anew))
     return draft.close()
-
-
-def edit(state: State, why: str) -> State:
-    """Record that the history was edited by hand, and learn the models from what it says now."""
-    draft, problem = state.fork(), state.problem
-    draft.write(events.Edited(why))
-    _learn_anew(draft)
-    draft.close()
-    # Raise now, not at the next call, if the settings do not fit the space or the model.
-    rules(draft)
-    problem.noise_of(draft.region(0))
-    problem.is_forbidden(draft.region(0))
-    known = not np.isnan([draft.tree.mean, draft.tree.std]).any()
-    need(known, "with these settings the posterior cannot be computed", why, "Change fewer of the settings.")
-    return draft
 
 
 def _learn(draft: State, before: int, telling: bool = False) -> None:

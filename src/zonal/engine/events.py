@@ -35,7 +35,7 @@ class Split(NamedTuple):
     expanded: bool  # whether they count as expanded
     noise: tuple[float, ...]  # as of `Created`, one per child, if it is the user's own function; else empty
     forbidden: tuple[bool, ...]  # whether the user forbids each child; empty if nothing is forbidden
-    checksum: int | None  # of the children's extents; None in early files, which computed it differently
+    checksum: int | None  # of the children's extents; None before it is written
 
 
 class Expanded(NamedTuple):
@@ -162,28 +162,7 @@ class Extended(NamedTuple):
     n: float
 
 
-class Edited(NamedTuple):
-    """The history up to here was read from an export that was changed after Zonal wrote it.
-
-    The models are learned again, since the ones stored may have been learned from other values.
-    """
-
-    why: str  # how the change was noticed
-
-
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
-Event = (
-    Created
-    | Split
-    | Expanded
-    | OfTrial
-    | Forbidden
-    | Observed
-    | Amended
-    | Fitted
-    | ModelWarned
-    | Extended
-    | Edited
-)
+Event = Created | Split | Expanded | OfTrial | Forbidden | Observed | Amended | Fitted | ModelWarned | Extended
 Transaction = tuple[Event, ...]  # the facts of one call

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Flags
-from zonal.engine import initial_design, plausible
+from zonal.engine import initial_design
 from zonal.engine.apply import Difference, write
 from zonal.engine.costs import left, paid
 from zonal.engine.events import Asked, Created, Event, Observed, Told, Transaction
@@ -104,16 +104,14 @@ class State:
     write = write
 
     @classmethod
-    def begin(cls, problem: Problem, first: Transaction, foreign: bool = False) -> State:
-        """Return the state after the first event; a `foreign` one, not from a study's own file, is checked."""
+    def begin(cls, problem: Problem, first: Transaction) -> State:
+        """Return the state after the first event."""
         began = first[0]
         if not isinstance(began, Created):
-            raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
+            raise InvalidInput("a study's history begins with Created", began, "Pass all of study.events.")
         problem.checked_depth(began.h_max)  # limits how many nodes can follow
-        if foreign:
-            plausible.began(problem, began)
         state = cls(problem, began)
-        state._enter(first[1:], foreign and len(first) > 1)
+        state._enter(first[1:])
         return state
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -132,31 +130,25 @@ class State:
         twin.__dict__ = {**self.__dict__}
         return twin
 
-    def apply(self, event: Transaction, foreign: bool = False) -> State:
-        """Return the state after one more event; a `foreign` one, not from a study's own file, is checked."""
+    def apply(self, event: Transaction) -> State:
+        """Return the state after one more event."""
         after = self.fork()
-        after._enter(event, foreign)
+        after._enter(event)
         return after
 
-    def apply_all(self, events: Iterable[Transaction], at_once: bool = False, foreign: bool = False) -> State:
+    def apply_all(self, events: Iterable[Transaction], at_once: bool = False) -> State:
         """Return the state after many events; with `at_once` the belief is built from scratch when first read."""
         after, learner = self.fork(), self.problem.learner
         for event in events:
-            after._enter(event, foreign)
+            after._enter(event)
             if at_once and not learner.learns:  # else weights change reward by reward
                 after.rebase()
         return after
 
-    def _enter(self, event: Transaction, foreign: bool) -> None:
+    def _enter(self, event: Transaction) -> None:
         """Write the facts of an event, one after the other."""
-        if foreign:
-            with plausible.named(self, event):
-                for fact in plausible.facts(event):
-                    plausible.happens(self, fact)
-                    self.write(fact)
-        else:
-            for fact in event:
-                self.write(fact)
+        for fact in event:
+            self.write(fact)
         self.close()
 
     def close(self) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -108,8 +108,6 @@ class Sequences(AxisSpace):
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
-        if alike(self.axes, tuple(replace(axis, name=f"position {j}") for j, axis in enumerate(again.axes))):
-            vars(self).update(axes=again.axes)  # earlier files count positions from 0
         need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
     def as_page(self) -> dict[str, Any]:

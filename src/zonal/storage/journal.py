@@ -14,9 +14,10 @@ import platform
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic, sleep
@@ -33,25 +34,21 @@ from zonal.engine.events import Transaction
 from zonal.engine.settings import Settings
 from zonal.errors import StudyFileError, ZonalError
 from zonal.io.files import file_path
-from zonal.storage.codec import DecodedSettings, settings_from_json, settings_to_json
-from zonal.storage.declared import check_types
-from zonal.storage.encoding import SENSELESS
+from zonal.storage.encoding import DECODE_ERRORS
+from zonal.storage.schema import FORMAT, DecodedSettings, format_fix, settings_from_json, settings_to_json
 
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
 WAL = b"\2"  # in the header of a file with another kind of journal
-FORMAT = 4  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds that a fork waits for other threads to finish with their files
 TABLES = {
     # The settings may be long: what is read in each call stands before them.
-    "study": "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
+    "study": "CREATE TABLE study (id INTEGER PRIMARY KEY, digest BLOB, time TEXT, versions TEXT, settings TEXT)",
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
     # The number of events and the last digest, so that a missing end is noticed.
-    "head": "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",
+    "head": "CREATE TABLE head (id INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",
 }
-FIRST = "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)"
-SCHEMAS = [{("table", *item) for item in tables.items()} for tables in (TABLES, {**TABLES, "study": FIRST})]
 PROBLEMS = {
     sqlite3.SQLITE_BUSY: f"another process has been writing to {{}} for {PATIENCE:g} s. Try again.",
     sqlite3.SQLITE_FULL: "the disk is full; nothing was written to {}. Free some space and try again.",
@@ -78,11 +75,11 @@ class StoredEvent(NamedTuple):
 class Journal:
     """A study's file."""
 
-    def __init__(self, path: Path, opened: DecodedSettings, first: bytes, read_only: str = "") -> None:
+    def __init__(self, path: Path, opened: DecodedSettings, digest: bytes, read_only: str = "") -> None:
         self.path = path
         self.opened = opened  # the settings, and what is missing of them
         self.read_only = read_only  # why nothing can be written; "" if it can
-        self._digests = [first]  # of the settings, and of every event seen
+        self._digests = [digest]  # of the settings, and of every event seen
         self._locked: sqlite3.Connection | None = None  # while its lock is held
 
     @classmethod
@@ -94,11 +91,10 @@ class Journal:
             raise StudyFileError(TAKEN.format(target.name))
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
-        with _trouble(target):
-            text, now, versions = settings_to_json(settings), _now(), _versions()
-        journal = cls(target, DecodedSettings(settings), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}{ending}")
-        with _trouble(target):
+        with _clear_errors(target):
+            text, now, versions = settings_to_json(settings), _now(), _versions()
+            journal = cls(target, DecodedSettings(settings), _digest(b"", now, versions, text))
             try:
                 with _connected(draft, "IMMEDIATE", new=True) as connection:
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -117,17 +113,17 @@ class Journal:
     def open(
         cls, path: str | os.PathLike[str], given: Mapping[str, Any], classes: Mapping[str, type] | None = None
     ) -> tuple[Journal, list[Transaction]]:
-        """Read a file; `given` are the user's own settings, `classes` the user's own classes by name."""
+        """Read a file; `given` are settings that the user defined, `classes` the user's classes by name."""
         target = file_path(path).absolute()
         _check_kind(target)
-        with _trouble(target), _connected(target) as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
-            row = connection.execute("SELECT made, versions, settings, digest FROM study").fetchone()
+        with _clear_errors(target), _connected(target) as connection:
+            (damage,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if damage != "ok":
+                raise sqlite3.DatabaseError(damage)
+            row = connection.execute("SELECT time, versions, settings, digest FROM study").fetchone()
             if row is None or _digest(b"", *row[:3]) != row[3]:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
-            with _sense("the settings make"):
+            with _decoding("the settings make"):
                 opened = settings_from_json(row[2], given, classes)
             journal = cls(target, opened, row[3], _why_read_only(target, opened))
             return journal, journal._unseen(connection, 0)
@@ -135,7 +131,7 @@ class Journal:
     def rows(self, first: int = 0) -> list[StoredEvent]:
         """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
-        with _trouble(self.path), _connected(self.path) as connection:
+        with _clear_errors(self.path), _connected(self.path) as connection:
             self._check_same(connection)
             return [StoredEvent(*row) for row in connection.execute(query, (first,))]
 
@@ -148,72 +144,61 @@ class Journal:
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""
-        with _trouble(self.path), _connected(self.path) as connection:
+        with _clear_errors(self.path), _connected(self.path) as connection:
             connection.execute("COMMIT")
             return connection.serialize()
 
-    def unseen(self, known: int) -> list[Transaction]:
-        """Return the events after the first `known`, which other processes have appended."""
-        with _trouble(self.path), _connected(self.path) as connection:
-            return self._unseen(connection, known)
+    def unseen(self, seen: int) -> list[Transaction]:
+        """Return the events after the first `seen`, which other processes have appended."""
+        with _clear_errors(self.path), _connected(self.path) as connection:
+            return self._unseen(connection, seen)
 
     @contextmanager
-    def writing(self, known: int, partly: bool = False) -> Iterator[list[Transaction]]:
-        """Hold the lock, for one `append`; return the events after the first `known`, by other processes.
+    def writing(self, seen: int, partly: bool = False) -> Iterator[list[Transaction]]:
+        """Hold the lock, for one `append`; return the events after the first `seen`, by other processes.
 
-        If `partly`, functions of the user's own may be missing (they raise if they are called), but not a kernel.
+        If `partly`, functions of the user's may be missing (they raise if they are called), but not a kernel.
         """
-        spared = partly and self.opened.knows and _is_writable(self.path)
-        if self.read_only and not spared:
+        allowed = partly and self.opened.knows and _is_writable(self.path)
+        if self.read_only and not allowed:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
-        with ExitStack() as opened:
-            with _trouble(self.path):
-                self._locked = opened.enter_context(_connected(self.path, "IMMEDIATE"))
-                opened.callback(setattr, self, "_locked", None)
-                unseen = self._unseen(self._locked, known)
+        with ExitStack() as stack:
+            with _clear_errors(self.path):
+                self._locked = stack.enter_context(_connected(self.path, "IMMEDIATE"))
+                stack.callback(setattr, self, "_locked", None)
+                unseen = self._unseen(self._locked, seen)
             yield unseen
 
     def append(self, events: Iterable[Transaction]) -> None:
         """Append events and release the lock; when this returns they are on disk, else none of them is."""
         assert self._locked is not None, "a study in a file changes while the file's lock is held only"
-        with _trouble(self.path):
-            if self._locked.execute("PRAGMA user_version").fetchone() < (FORMAT,):  # older releases cannot go on
-                self._locked.execute(f"PRAGMA user_version = {FORMAT}")
+        with _clear_errors(self.path):
             self._insert(self._locked, events)
 
-    def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Transaction]:
-        """Return the events after the known ones, having checked that those are unchanged."""
-        one = "SELECT study.digest, head.events, head.digest FROM study, head LIMIT 2"
-        ends = connection.execute(one).fetchall()
+    def _unseen(self, connection: sqlite3.Connection, seen: int) -> list[Transaction]:
+        """Return the events after the first `seen`, having checked that those are unchanged."""
+        ends_query = "SELECT study.digest, head.events, head.digest FROM study, head LIMIT 2"
+        ends = connection.execute(ends_query).fetchall()
         query = "SELECT number, time, event, digest FROM events WHERE number >= ? ORDER BY number"
-        rows = connection.execute(query, (max(known - 1, 0),)).fetchall()
+        rows = connection.execute(query, (max(seen - 1, 0),)).fetchall()
         if len(ends) != 1:
             raise sqlite3.DatabaseError("the end of its events is missing")
-        ((first, number, last),) = ends
-        before = rows.pop(0)[3] if known and rows else first
-        if first != self._digests[0] or before != self._digests[known]:
+        ((settings_digest, count, last_digest),) = ends
+        before = rows.pop(0)[3] if seen and rows else settings_digest
+        if settings_digest != self._digests[0] or before != self._digests[seen]:
             raise StudyFileError(REPLACED.format(self.path.name))
-        digests = self._digests[: known + 1]
-        events = self._read(rows, known, digests)
-        # More events than the head counts are fine: a copy may have been taken between two pages.
-        if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
-            raise sqlite3.DatabaseError(f"there are {len(digests) - 1} events, not {number}")
-        self._digests = digests
-        return events
-
-    def _read(self, rows: Iterable[Any], known: int, digests: list[bytes]) -> list[Transaction]:
-        """Return events as stored after the known ones, and add their digests, which are checked."""
-        events = []
+        events, digests = [], self._digests[: seen + 1]
         self.opened.renew()
-        for at, (place, time, text, stored) in enumerate(rows, known):
-            digests.append(_digest(digests[-1], place, time, text))
-            if place != at or digests[-1] != stored:
-                raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
-            with _sense(f"event {at} makes"):
-                event = self.opened.read(text)
-                for fact in event:
-                    check_types(fact)
-                events.append(event)
+        for number, (stored_number, time, text, digest) in enumerate(rows, seen):
+            digests.append(_digest(digests[-1], stored_number, time, text))
+            if stored_number != number or digests[-1] != digest:
+                raise sqlite3.DatabaseError(f"event {number} does not follow the events before it")
+            with _decoding(f"event {number} makes"):
+                events.append(self.opened.read(text))
+        # More events than the head counts are fine: a copy may have been taken between two pages.
+        if not (isinstance(count, int) and 0 < count < len(digests) and digests[count] == last_digest):
+            raise sqlite3.DatabaseError(f"there are {len(digests) - 1} events, not {count}")
+        self._digests = digests
         return events
 
     def _insert(self, connection: sqlite3.Connection, events: Iterable[Transaction]) -> None:
@@ -227,6 +212,12 @@ class Journal:
         connection.execute("COMMIT")
         self._digests = digests
 
+    def applying(self) -> AbstractContextManager[None]:
+        """Turn any error while the file's events are applied into one of the file."""
+        reason = "its events cannot have happened: {}"
+        damaged = partial(DAMAGED.format, self.path.name)
+        return applying(StudyFileError, lambda error: StudyFileError(damaged(reason.format(error))))
+
 
 _USERS: dict[object, int] = {}  # by open file, the thread that uses it
 _GATE = threading.RLock()  # held by a thread that forks
@@ -234,8 +225,8 @@ _GATE = threading.RLock()  # held by a thread that forks
 
 def _await_end() -> None:
     """Wait, for a while, until no other thread uses a file: SQLite would keep one that a child inherits locked."""
-    until, own = monotonic() + FORK_PATIENCE, threading.get_ident()
-    while any(user != own for user in list(_USERS.values())) and monotonic() < until:
+    until, thread = monotonic() + FORK_PATIENCE, threading.get_ident()
+    while any(user != thread for user in list(_USERS.values())) and monotonic() < until:
         sleep(0.001)
 
 
@@ -272,16 +263,16 @@ def _connected(path: Path, begin: str = "", new: bool = False) -> Iterator[sqlit
 def _check_tables(connection: sqlite3.Connection) -> None:
     """Raise if a file does not hold exactly the tables of a study."""
     schema = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 9").fetchall()
-    if set(schema) not in SCHEMAS or len(schema) != len(TABLES):
-        found = ", ".join(f"{kind} {name}" for kind, name, _ in schema)
-        raise sqlite3.DatabaseError(f"it holds {found}, not exactly the tables of a study")
+    if sorted(schema) != sorted(("table", name, sql) for name, sql in TABLES.items()):
+        contents = ", ".join(f"{kind} {name}" for kind, name, _ in schema)
+        raise sqlite3.DatabaseError(f"it holds {contents}, not exactly the tables of a study")
 
 
 def _check_kind(path: Path) -> None:
     """Raise if this is not the file of a study, without touching it: no lock, no recovery."""
     if not path.is_file():
         raise StudyFileError(f"there is no file {path.name} in {path.parent}. Make one with Study.create.")
-    with _trouble(path):
+    with _clear_errors(path):
         # Read as plain bytes: where a writer was killed, only opening for writing repairs the file.
         with path.open("rb") as file:
             header = file.read(HEADER)
@@ -290,16 +281,16 @@ def _check_kind(path: Path) -> None:
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
         if kind == APPLICATION and WAL in header[18:20]:
             raise sqlite3.DatabaseError("another program has changed its journal mode")
-    if kind != APPLICATION or number < 1:
+    if kind != APPLICATION:
         raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")
     _check_format(path, number)
 
 
 def _check_format(path: Path, number: int) -> None:
-    """Raise if a file is of a newer format: a newer release may have written to it since it was opened."""
-    if number > FORMAT:
+    """Raise if a file is of another format: another release may have written to it since it was opened."""
+    if number != FORMAT:
         raise StudyFileError(
-            f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."
+            f"{path.name} has format {number}, and this Zonal reads format {FORMAT} only. {format_fix(number)}"
         )
 
 
@@ -328,32 +319,31 @@ def _is_writable(path: Path) -> bool:
 
 
 @contextmanager
-def applied(path: Path) -> Iterator[None]:
-    """Turn what applying the events of a file raises into an error of the file, unless it is the user's code."""
+def applying(kind: type[ZonalError], refusal: Callable[[str], ZonalError]) -> Iterator[None]:
+    """Turn any error while events are applied into a refusal of a kind, unless the user's code raised it."""
     try:
         yield
-    except (StudyFileError, MemoryError):
+    except (kind, MemoryError):
         raise
     except Exception as error:
         if "raised_by_user" in vars(error):
             raise
-        said = str(error) if isinstance(error, ZonalError) else repr(error)
-        raise StudyFileError(DAMAGED.format(path.name, f"its events cannot have happened: {said}")) from error
+        raise refusal(str(error) if isinstance(error, ZonalError) else repr(error)) from error
 
 
 @contextmanager
-def _sense(what: str) -> Iterator[None]:
-    """Turn what reading meaningless values raises into an error of the file."""
+def _decoding(what: str) -> Iterator[None]:
+    """Turn what decoding meaningless values raises into an error of the file."""
     try:
         yield
     except ZonalError:
         raise
-    except SENSELESS as error:
+    except DECODE_ERRORS as error:
         raise sqlite3.DatabaseError(f"{what} no sense ({error!r})") from error
 
 
 @contextmanager
-def _trouble(path: Path) -> Iterator[None]:
+def _clear_errors(path: Path) -> Iterator[None]:
     """Turn errors of the file system or of SQLite into clear ones."""
     try:
         yield

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zonal.engine.costs import paid
-from zonal.engine.events import Asked, Edited, Transaction
+from zonal.engine.events import Asked, Transaction
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Direction, Settings
@@ -98,11 +98,6 @@ class Reading(metaclass=Named):
     def timestamps(self) -> tuple[str, ...]:
         """When each event was written, in UTC; empty in memory, where times are not kept."""
         return () if self._journal is None else tuple(row.time for row in self._journal.rows())
-
-    @property
-    def edited(self) -> tuple[str, ...]:
-        """The remarks on edited exports that the history came from; empty if nobody edited it."""
-        return tuple(fact.why for event in self._state.events for fact in event if isinstance(fact, Edited))
 
     space: Any = _relayed("settings.space", "The space that is searched.")
     feedback: Feedback = _relayed("settings.feedback", "What part of a region a measurement averages.")

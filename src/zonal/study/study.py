@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import chain
 from typing import Any, Self, Unpack
 from weakref import WeakSet
 
@@ -27,14 +26,13 @@ from zonal.errors import (
     listed,
     need,
     refuse,
-    text,
     truth,
     warn_user,
 )
 from zonal.io.files import file_path
 from zonal.io.hints import hinting
-from zonal.storage.codec import same_settings, users_own
-from zonal.storage.journal import Journal, applied
+from zonal.storage.journal import Journal, applying
+from zonal.storage.schema import same_settings, users_own
 from zonal.study import limits, operations, optimization
 from zonal.study.reading import Reading
 
@@ -195,7 +193,7 @@ class Study(Reading):
         kinds = listed(classes, problem, fix)
         refuse((kind for kind in kinds if not isinstance(kind, type)), problem, fix)
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in kinds})
-        with applied(journal.path):
+        with journal.applying():
             study = cls._of(journal.opened.settings, events)
         study._journal = journal
         study._take_in(journal, [])
@@ -233,58 +231,48 @@ class Study(Reading):
         """Continue from what the file says; without the kernel there is no posterior."""
         state = self._state
         if events:
-            with applied(journal.path):
+            with journal.applying():
                 state = state.apply_all(events)
         self._state = state if journal.opened.knows else state.blind()
 
     @classmethod
-    def replay(
-        cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False, edited: str = ""
-    ) -> Self:
+    def replay(cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False) -> Self:
         """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
-        Events that cannot have happened raise, as in `tell`.
+        The events are not checked: they are to come from a study. Events that do not fit together raise an
+        `InvalidInput`.
 
         Parameters
         ----------
         settings, events
             Those of a study.
         at_once : bool
-            Build the posterior once, at the end: much faster, and the same up to rounding. Contradictions between
-            exact measurements are not checked.
-        edited : str
-            How the history was changed by hand, if it was. This is added to the history, and the models are
-            learned again from it.
+            Build the posterior once, at the end: much faster, and the same up to rounding.
         """
         fix = "Pass study.settings and study.events."
         need(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
-        why, lazily = text(edited, "edited"), isinstance(events, Iterator)
-        history = iter(events if lazily else listed(events, "events must be those of a study", fix))
-        first: Any = next(history, ())
-        begun = isinstance(first, list | tuple) and first
-        need(begun, "a study's history begins with Began", first, "Pass all of study.events.")
-        study = cls._of(checked_again(settings), chain([first], history), truth(at_once, "at_once"), foreign=True)
-        if why:
-            study._state = commands.edit(study._state, why)
-        return study
+        lazily = isinstance(events, Iterator)
+        history = events if lazily else listed(events, "events must be those of a study", fix)
+        settings, at_once = checked_again(settings), truth(at_once, "at_once")
+        problem = "these events do not make a study ({})"
+        with applying(InvalidInput, lambda error: InvalidInput(problem.format(error), events, fix)):
+            return cls._of(settings, history, at_once)
 
     @classmethod
-    def _of(
-        cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True, foreign: bool = False
-    ) -> Self:
-        """Return a study from events that Zonal wrote, or, if `foreign`, that may have been changed since."""
+    def _of(cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True) -> Self:
+        """Return the study that the events of another make."""
         study = cls.__new__(cls)
         study._renew_lock()
         history = iter(events)
         first = next(history, None)
         if not first:
-            raise InvalidInput("a study's history begins with Began", first, "Pass all of study.events.")
-        state = State.begin(Problem(settings), first, foreign)
+            raise InvalidInput("a study's history begins with Created", first, "Pass all of study.events.")
+        state = State.begin(Problem(settings), first)
         if at_once:
-            state = state.apply_all(history, at_once=True, foreign=foreign)
+            state = state.apply_all(history, at_once=True)
         else:
             for event in history:
-                state = state.apply(event, foreign)
+                state = state.apply(event)
                 state.belief  # noqa: B018  # computed step by step, as it was originally
         study._state = state
         return study

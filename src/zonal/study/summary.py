@@ -201,8 +201,6 @@ def study_card(study: Reading) -> str:
         "space": study.space,
         "measurements": standing(study).rpartition(", ")[0],
     }
-    if study.edited:
-        facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
     if is_empty(study):
         return card(headline(study), facts | {"best region so far": UNMEASURED})
     best = study.recommend()

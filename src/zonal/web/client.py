@@ -27,8 +27,8 @@ from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, need
 from zonal.io.hints import hinting
-from zonal.storage.codec import settings_from_json
 from zonal.storage.encoding import encode
+from zonal.storage.schema import settings_from_json
 from zonal.study.limits import regions_of
 from zonal.study.study import Study
 from zonal.study.worker_id import me, person

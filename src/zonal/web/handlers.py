@@ -14,8 +14,8 @@ from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region
-from zonal.storage.codec import settings_to_json
-from zonal.storage.encoding import SENSELESS, Decoder
+from zonal.storage.encoding import DECODE_ERRORS, Decoder
+from zonal.storage.schema import settings_to_json
 from zonal.study import sheets
 from zonal.study.export import document, exported
 from zonal.study.operations import recorded
@@ -63,7 +63,7 @@ def _feedback(study: Study, said: Any) -> Feedback | None:
     """Return the feedback that a client described, one of Zonal's own."""
     try:
         found: Feedback | None = Decoder()(said)
-    except (StudyFileError, InvalidInput, *SENSELESS):
+    except (StudyFileError, InvalidInput, *DECODE_ERRORS):
         raise InvalidInput("this is not a feedback", said, 'Send one as in settings: {"$": "Mean"}.') from None
     return found
 

@@ -329,8 +329,6 @@ def _changes(study: Reading) -> Iterator[str]:
     lost = [f"{count} {_was(count)} {state}" for state, count in ended.items() if count]
     if lost:
         yield f"Of {counted(len(study.trials), 'trial')} {' and '.join(lost)}."
-    if study.edited:
-        yield "The history was read from an export that had been edited."
 
 
 def _source(record: TrialRecord | Observation) -> tuple[bool, int]:
