@@ -46,6 +46,9 @@ FAULTS = {
     "a node's prior variance is left as it is": Fault(
         "gp/posterior.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "gp"
     ),
+    "two branches write into one factor": Fault(
+        "gp/posterior.py", "if self._written == known and shape", "if shape", "gp"
+    ),
     "repeats do not count": Fault(
         "gp/stats.py",
         "noise**2 / self.counted, self",

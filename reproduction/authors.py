@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import whole_number
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import RBF
 from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Average

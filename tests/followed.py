@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.model_average import Member, Mixture
 from zonal.gp.stats import ObservationStats
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import Kernel
 
 Floats = NDArray[np.float64]

@@ -22,10 +22,10 @@ from effort import tries
 from fingerprint import fingerprint
 from lives import close, digest
 from oracle import Functional, Piece
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import Evidence
 from zonal.gp.model import ModelSpec
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.measures import Measure, PointMeasure
 from zonal.spaces import ContinuousAxis

@@ -27,10 +27,10 @@ from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import EmpiricalBelief
 from zonal.gp.fit_schedule import FitState
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.model import Model
 from zonal.gp.model_average import Mixture, MixtureOverlay
 from zonal.gp.stats import UNMEASURED, NodeStats, ObservationStats
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import difference, footprints_of
 from zonal.policies.base import RoundCosts
 from zonal.spaces import Region

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.model_average import Member
 from zonal.gp.stats import ObservationStats
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 

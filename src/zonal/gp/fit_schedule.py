@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zonal._types import Floats
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import RATIOS, Fit, WeightedModel, weigh
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, first_guess, standard_units
 from zonal.gp.stats import ObservationStats, StatsArrays
-from zonal.gp.tracked import FunctionalIndex
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit

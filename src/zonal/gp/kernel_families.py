@@ -14,8 +14,8 @@ import numpy as np
 
 from zonal._types import Floats, Smoothness
 from zonal.errors import need
+from zonal.gp.functional_index import Keys
 from zonal.gp.posterior import Covariance
-from zonal.gp.tracked import Keys
 from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance

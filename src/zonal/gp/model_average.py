@@ -17,12 +17,12 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
