@@ -70,12 +70,12 @@ def test_no_command_takes_a_path_that_is_not_checked() -> None:
 
 
 @pytest.mark.parametrize("table", ["a\\u0000b.csv", "x" * 300 + ".csv"])
-def test_a_recipe_that_names_such_a_path_is_told_the_line(
+def test_a_recipe_that_names_such_a_path_is_told_the_key(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.toml").write_text(f'budget = 9\n[points]\ntable = "{table}"\ncoords = ["x"]\n')
-    assert "Error: line 3 of a.toml: a path " in zonal("new", "a.db", "--recipe", "a.toml", code=1).stderr
+    assert "Error: a.toml, points.table: a path " in zonal("new", "a.db", "--recipe", "a.toml", code=1).stderr
 
 
 @pytest.mark.parametrize("path", [None, 3, b"a.db", ["a"], "a\0b", "\ud800", "a" * 300, "a" * 250])

@@ -150,7 +150,6 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "a name that is none": (given(value_name=3), "value_name must be text"),
     "no seed": (given(seed=None), "seed must be a whole number"),
     "something of the user's": (given(noise={"$": "given", "name": "noise", "shown": "f"}), "user's own"),
-    "told twice": (twice("Told"), "line"),
     "begun twice": (twice("Created"), "a study begins once"),
     "told before it was asked": (swapped, "line"),
     "no beginning": (lambda lines: lines.pop(1), "begins with Created"),

@@ -92,56 +92,80 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "place", "words"),
     [
-        ("bugdet = 10\n[axes]\nx = [0, 1]", 1, ["'bugdet'", "Did you mean 'budget'?"]),
-        ("budget = 0\n[axes]\nx = [0, 1]", 1, ["got 0", "whole number of 1 or more"]),
-        ('budget = "ten"\n[axes]\nx = [0, 1]', 1, ["'ten'", "whole number"]),
-        ("budget = 10\n[axes]\n\nx = [1, 0]", 4, ["(1.0, 0.0)", "lower one first"]),
-        ("budget = 10\n[axes]\nx = { low = 0, hgh = 1 }", 3, ["'hgh'", "Did you mean 'high'?"]),
-        ("budget = 10\n[axes.x]\nlow = 0\nhigh = 1\nsmallest = 4", 5, ["4", "within the axis"]),
-        ("budget = 10\n[axes]\nx = { low = 0 }", 3, ["low and high"]),
-        ("budget = 10\n[axes]\nx = 3", 3, ["pair", "got 3"]),
-        (BOX + "[sequences]\nalphabet = 'AC'\nlength = 3", 4, ["axes and sequences", "one of"]),
-        (BOX + "[measurement]\nnoise = -1", 5, ["-1", "0 or more"]),
-        ("forbidden = ['y=0..1']\n" + BOX, 1, ["'y=0..1'", "Write x=0..1"]),
-        ("forbidden = ['x=0..7']\n" + BOX, 1, ["7"]),
-        ("forbidden = [3]\n" + BOX, 1, ["got 3", "zonal observe"]),
-        (BOX + "[measurement]\nfeedback = 'middle'", 5, ["'middle'", "mean, center"]),
-        (BOX + "[measurement]\nunit = 3", 5, ["got 3", "quotation marks"]),
-        (BOX + "[model]\nkernel = 'rbv'", 5, ["'rbv'", "Did you mean 'rbf'?"]),
-        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1", 6, ["lengthscale"]),
-        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = [1, 2]", 7, ["(1.0, 2.0)", "1 axes"]),
-        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = 1\nnu = 2.5", 8, ["'nu'", "There are"]),
-        (BOX + "[model]\nkernel = 'categorical'", 5, ["continuous axis"]),
-        (BOX + "[policy]\nname = 'gpo'", 5, ["'gpo'", "Did you mean 'gpoo'?"]),
-        (BOX + "[policy]\nname = 'gpoo'\nthetta = 1", 6, ["'thetta'", "Did you mean 'theta'?"]),
-        (BOX + "[policy]\nname = 'gpoo'\ntheta = 2", 6, ["got 2", "between 0 and 1"]),
-        (BOX + "[policy]\nname = 'gpoo'\nh_max = 1000000", 6, ["1000000", "at most"]),
-        ("arity = 1000000\n" + BOX, 1, ["1000000", "at most"]),
-        (BOX + "[measurement]\nfeedback = { average = 1000000 }", 4, ["1000000", "at most"]),
-        (BOX + "[policy]\nname = 'stooo'", 4, ["delta"]),
-        ("budget = 9\n[sequences]\nalphabet = 'ACGT'\nlength = 1000000", 4, ["1000000", "at most"]),
-        ("budget = 9\n[sequences]\nalphabet = 'AA'\nlength = 3", 2, ["'A'", "once"]),
-        ("budget = 9\n[points]\ntable = 'areas.cvs'\ncoords = ['lon']", 3, ["areas.cvs", "ending"]),
-        ("budget = 9\n[points]\ntable = 'areas.csv'\ncoords = ['lom']", 4, ["'lom'", "Did you mean 'lon'?"]),
-        ("budget = 9\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['town', 'state', 'town']", 4, ["twice"]),
-        ("budget = 9\narity = 3\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['state']", 2, ["no arity"]),
-        ("budget = 10\n[axes]\nx = [0, 1\n", 3, ["[0, 1"]),
-        ("budget = ten\n[axes]\nx = [0, 1]", 1, ["budget = ten"]),
-        ("budget = 0xffffffffffffffffffffff\n[axes]\nx = [0, 1]", 1, ["too large"]),
+        ("bugdet = 10\n[axes]\nx = [0, 1]", "bugdet", ["'bugdet'", "Did you mean 'budget'?"]),
+        ("budget = 0\n[axes]\nx = [0, 1]", "budget", ["got 0", "whole number of 1 or more"]),
+        ('budget = "ten"\n[axes]\nx = [0, 1]', "budget", ["'ten'", "whole number"]),
+        ("budget = 10\n[axes]\n\nx = [1, 0]", "axes.x", ["(1.0, 0.0)", "lower one first"]),
+        ("budget = 10\n[axes]\nx = { low = 0, hgh = 1 }", "axes.x.hgh", ["'hgh'", "Did you mean 'high'?"]),
+        ("budget = 10\n[axes.x]\nlow = 0\nhigh = 1\nsmallest = 4", "axes.x.smallest", ["4", "within the axis"]),
+        ("budget = 10\n[axes]\nx = { low = 0 }", "axes.x", ["low and high"]),
+        ("budget = 10\n[axes]\nx = 3", "axes.x", ["pair", "got 3"]),
+        (BOX + "[sequences]\nalphabet = 'AC'\nlength = 3", "sequences", ["axes and sequences", "one of"]),
+        (BOX + "[measurement]\nnoise = -1", "measurement.noise", ["-1", "0 or more"]),
+        ("forbidden = ['y=0..1']\n" + BOX, "forbidden", ["'y=0..1'", "Write x=0..1"]),
+        ("forbidden = ['x=0..7']\n" + BOX, "forbidden", ["7"]),
+        ("forbidden = [3]\n" + BOX, "forbidden", ["got 3", "zonal observe"]),
+        (BOX + "[measurement]\nfeedback = 'middle'", "measurement.feedback", ["'middle'", "mean, center"]),
+        (BOX + "[measurement]\nunit = 3", "measurement.unit", ["got 3", "quotation marks"]),
+        (BOX + "[model]\nkernel = 'rbv'", "model.kernel", ["'rbv'", "Did you mean 'rbf'?"]),
+        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1", "model", ["lengthscale"]),
+        (
+            BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = [1, 2]",
+            "model.lengthscale",
+            ["(1.0, 2.0)", "1 axes"],
+        ),
+        (
+            BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = 1\nnu = 2.5",
+            "model.nu",
+            ["'nu'", "There are"],
+        ),
+        (BOX + "[model]\nkernel = 'categorical'", "model.kernel", ["continuous axis"]),
+        (BOX + "[policy]\nname = 'gpo'", "policy.name", ["'gpo'", "Did you mean 'gpoo'?"]),
+        (BOX + "[policy]\nname = 'gpoo'\nthetta = 1", "policy.thetta", ["'thetta'", "Did you mean 'theta'?"]),
+        (BOX + "[policy]\nname = 'gpoo'\ntheta = 2", "policy.theta", ["got 2", "between 0 and 1"]),
+        (BOX + "[policy]\nname = 'gpoo'\nh_max = 1000000", "policy.h_max", ["1000000", "at most"]),
+        ("arity = 1000000\n" + BOX, "arity", ["1000000", "at most"]),
+        (
+            BOX + "[measurement]\nfeedback = { average = 1000000 }",
+            "measurement.feedback.average",
+            ["1000000", "at most"],
+        ),
+        (BOX + "[policy]\nname = 'stooo'", "policy", ["delta"]),
+        (
+            "budget = 9\n[sequences]\nalphabet = 'ACGT'\nlength = 1000000",
+            "sequences.length",
+            ["1000000", "at most"],
+        ),
+        ("budget = 9\n[sequences]\nalphabet = 'AA'\nlength = 3", "sequences", ["'A'", "once"]),
+        ("budget = 9\n[points]\ntable = 'areas.cvs'\ncoords = ['lon']", "points.table", ["areas.cvs", "ending"]),
+        (
+            "budget = 9\n[points]\ntable = 'areas.csv'\ncoords = ['lom']",
+            "points.coords",
+            ["'lom'", "Did you mean 'lon'?"],
+        ),
+        (
+            "budget = 9\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['town', 'state', 'town']",
+            "hierarchy.levels",
+            ["twice"],
+        ),
+        ("budget = 9\narity = 3\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['state']", "arity", ["no arity"]),
+        ("budget = 10\n[axes]\nx = [0, 1\n", "line 3", ["[0, 1"]),
+        ("budget = ten\n[axes]\nx = [0, 1]", "line 1", ["budget = ten"]),
+        ("budget = 0xffffffffffffffffffffff\n[axes]\nx = [0, 1]", "budget", ["too large"]),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_with_its_line_its_value_and_the_fix(
-    text: str, line: int, words: list[str], folder: Path
+def test_a_mistake_is_named_with_its_key_its_value_and_the_fix(
+    text: str, place: str, words: list[str], folder: Path
 ) -> None:
     with pytest.raises(zn.ZonalError) as caught:
         study(text, folder)
-    said = str(caught.value)
-    assert said.startswith(f"line {line} of r.toml: "), said
-    assert said.count("r.toml") == 1
+    message = str(caught.value)
+    assert message.startswith(f"r.toml, {place}: "), message
+    assert message.count("r.toml") == 1
     for word in words:
-        assert word in said
+        assert word in message
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -158,7 +182,7 @@ def test_a_mutated_recipe_works_or_is_refused_with_its_place(text: str, folder: 
         made.recommend()
     except zn.ZonalError as error:
         refused = str(error)
-    assert not refused or (refused.startswith(("line ", "r.toml: ")) and ". " in refused)
+    assert not refused or (refused.startswith(("r.toml, ", "r.toml: ")) and ". " in refused)
 
 
 def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
@@ -218,7 +242,7 @@ t = { low = 0, high = 9, smallest = 1 }
         (text.replace('"log"', '"lag"'), "lag"),
         (mixed.replace("['r', 'g']", "{ symbols = ['r'], scale = 'log' }"), "no scale"),
     ):
-        with pytest.raises(zn.InvalidInput, match=rf"line \d of recipe: .*{says}"):
+        with pytest.raises(zn.InvalidInput, match=rf"recipe, axes\.\w+.*: .*{says}"):
             arguments(parse_recipe(wrong))
 
 

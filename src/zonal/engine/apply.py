@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from zonal.engine import events
 from zonal.engine.trial_history import outcomes
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 from zonal.gp.stats import UNMEASURED
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
@@ -177,7 +177,10 @@ def _untell(state: State, number: int, row: int) -> None:
 
 def _fit(state: State, fact: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
-    fit, learner = fact.fit, state.problem.learner
+    fit, learner, frame = fact.fit, state.problem.learner, state.problem.frame
+    families = len(frame.families(learner.unknowns.wanted)) if fit.best else 0
+    in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
+    need(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
     state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
     state.rebase()
     if fit.model.noise is not None:

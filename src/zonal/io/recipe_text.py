@@ -1,6 +1,6 @@
 """Settings as somebody wrote them, in a TOML file or in options, with where each is written.
 
-Whatever is wrong with them, the error names the line. This module must not know what the keys mean.
+Whatever is wrong with them, the error names the key by its path. This module must not know what the keys mean.
 """
 
 from __future__ import annotations
@@ -27,15 +27,29 @@ class Recipe:
     """Settings as somebody wrote them, and where."""
 
     words: Mapping[str, Any]  # sections of keys and values
-    places: Mapping[Key, str] = field(default_factory=dict)  # of a key, such as "line 7 of sky.toml"
+    places: Mapping[Key, str] = field(default_factory=dict)  # of keys that come from options, such as "--noise"
     source: str = "the recipe"  # where all of it is written
     folder: Path = Path()  # that names of tables are relative to
 
     def place(self, path: Key) -> str:
-        """Return where a key, or the table that contains it, is written."""
-        while path and path not in self.places:
+        """Return where a key, or else the table that would hold it, is written: ``sky.toml, axes.x.smallest``."""
+        written = {(), *(key for key, _ in self.entries())}
+        while path not in self.places and path not in written:
             path = path[:-1]
-        return self.places.get(path, self.source)
+        options = (self.places[path[:stop]] for stop in range(len(path), 0, -1) if path[:stop] in self.places)
+        return next(options, f"{self.source}, {'.'.join(path)}" if path else self.source)
+
+    def entries(self) -> Iterator[tuple[Key, Any]]:
+        """Yield the path of every key, and its value; the entries of a list have the path of the list."""
+        waiting: list[tuple[Key, Any]] = [((), self.words)]
+        while waiting:
+            path, value = waiting.pop()
+            if path:
+                yield path, value
+            if isinstance(value, Mapping):
+                waiting += [((*path, str(key)), part) for key, part in value.items()]
+            elif isinstance(value, list):
+                waiting += [(path, part) for part in value]
 
     @contextmanager
     def blamed(self, *path: str) -> Iterator[None]:
@@ -43,11 +57,12 @@ class Recipe:
         try:
             yield
         except InvalidInput as error:
-            said = str(error)
-            if not said.startswith((self.source, *self.places.values())):
-                named = [own for own in self.places if own[: len(path)] == path and len(own) > len(path)]
-                named = [own for own in named if re.search(rf"\b{re.escape(own[-1])}\b", said)]
-                error.args = (f"{self.place(max(named, key=lambda own: len(own[-1]), default=path))}: {said}",)
+            message = str(error)
+            if not message.startswith((self.source, *self.places.values())):
+                below = [key for key, _ in self.entries() if key[: len(path)] == path and len(key) > len(path)]
+                named = [key for key in below if re.search(rf"\b{re.escape(key[-1])}\b", message)]
+                cause = max(named, key=lambda key: len(key[-1]), default=path)
+                error.args = (f"{self.place(cause)}: {message}",)
             raise
 
     def section(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
@@ -72,85 +87,49 @@ class Recipe:
             raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
         return choices[word.lower()]
 
-    def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
-        """Return the error for a word that is not among the known ones."""
-        fix = f"{guess(str(word).lower(), known)}There are {', '.join(known)}."
+    def _unknown(self, word: Any, path: Key, problem: str, choices: Sequence[str]) -> InvalidInput:
+        """Return the error for a word that is none of the choices."""
+        fix = f"{guess(str(word).lower(), choices)}There are {', '.join(choices)}."
         return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe from a TOML file; errors name the line."""
+    """Read a recipe from a TOML file; errors name the key."""
     file = file_path(path)
     text = text_of(content_of(file, "the recipe"), "the recipe", path)
     return parse_recipe(text, file.name, file.parent)
 
 
 def parse_recipe(text: str, name: str = "recipe", folder: Path = Path()) -> Recipe:
-    """Return a recipe from its text; errors name the line."""
-    places = {path: f"line {line} of {name}" for path, line in _lines(text).items()}
+    """Return a recipe from its text; errors name the key."""
     try:
         words = tomllib.loads(text)
     except RecursionError:
         raise InvalidInput(f"{name} is nested too deeply", "[[[...", "Write plain lists and tables.") from None
     except ValueError as error:  # of TOML, or of a number that is too long
         raise _not_toml(text, name, error) from None
-    recipe = Recipe(words, places, name, folder)
+    recipe = Recipe(words, source=name, folder=folder)
     check_values(recipe)
     return recipe
 
 
 def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
-    what, _, where = str(error).partition(" (at ")
-    found = re.match(r"line (\d+)", where)
+    """Return the error for a text without keys; it names the line."""
+    problem, _, place = str(error).partition(" (at ")
+    match = re.match(r"line (\d+)", place)
     lines = text.splitlines() or [""]
-    line = min(int(found[1]) if found else len(lines), len(lines))
+    number = min(int(match[1]) if match else len(lines), len(lines))
     fix = "Write key = value; texts need quotation marks, and `zonal new --template` shows how it looks."
-    return InvalidInput(f"line {line} of {name}: {what[:1].lower()}{what[1:]}", lines[line - 1].strip(), fix)
+    problem = f"{name}, line {number}: {problem[:1].lower()}{problem[1:]}"
+    return InvalidInput(problem, lines[number - 1].strip(), fix)
 
 
 def check_values(recipe: Recipe) -> None:
     """Raise for integers beyond TOML's own limit; not every reader of TOML does."""
-    waiting: list[tuple[Key, Any]] = [((), recipe.words)]
-    while waiting:
-        path, words = waiting.pop()
-        if isinstance(words, Mapping):
-            waiting += [((*path, key), own) for key, own in words.items()]
-        elif isinstance(words, list):
-            waiting += [(path, own) for own in words]
-        elif isinstance(words, int):
-            small, value = -LARGEST_WHOLE <= words < LARGEST_WHOLE, hex(words)[:20] + "..."
-            problem = f"{recipe.place(path)}: a whole number is too large"
-            need(small, problem, value, "Pass a number of at most 64 bits.")
-
-
-HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")
-KEY = re.compile(r"""\s*(?P<key>(?:[\w.-]|\s*\.\s*|"[^"]*"|'[^']*')+?)\s*=""")
-
-
-def _lines(text: str) -> dict[Key, int]:
-    """Return the line at which each key is written, as far as can be told; the first, if there are several."""
-    lines: dict[Key, int] = {}
-    section: Key = ()
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := HEADER.match(line):
-            section = _key(header["key"])
-            lines.setdefault(section, number)
-        elif key := KEY.match(line):
-            lines.setdefault((*section, *_key(key["key"])), number)
-    return lines
-
-
-def _key(written: str) -> Key:
-    """Return a key, which may have dots and quotation marks, as its parts."""
-    parts: list[str] = []
-    try:
-        words = tomllib.loads(f"{written} = 0")
-    except (ValueError, RecursionError):
-        return (written.strip(),)
-    while isinstance(words, dict) and words:
-        parts.append(next(iter(words)))
-        words = words[parts[-1]]
-    return tuple(parts)
+    for path, value in recipe.entries():
+        if isinstance(value, int) and not -LARGEST_WHOLE <= value < LARGEST_WHOLE:
+            problem, fix = "a whole number is too large", "Pass a number of at most 64 bits."
+            raise InvalidInput(f"{recipe.place(path)}: {problem}", hex(value)[:20] + "...", fix)
 
 
 AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>[^:]*))?(?::(?P<scale>[^:]+))?")
@@ -185,10 +164,10 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
 def _symbols(text: str) -> list[Any]:
     """Return symbols, as numbers if all are; none for two numbers, which are probably bounds in the wrong form."""
     symbols = [symbol.strip() for symbol in text.split(",")]
-    numbers = [own for own in map(parsed, symbols) if own is not None]
+    numbers = [number for number in map(parsed, symbols) if number is not None]
     if len(numbers) < len(symbols):
         return symbols
-    return [int(own) if own % 1 == 0 else own for own in numbers] if len(numbers) > 2 else []
+    return [int(number) if number % 1 == 0 else number for number in numbers] if len(numbers) > 2 else []
 
 
 def sequence_words(text: str) -> dict[str, Any]:

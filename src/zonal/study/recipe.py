@@ -61,10 +61,10 @@ def template() -> str:
 
 
 def arguments(recipe: Recipe) -> dict[str, Any]:
-    """Return the arguments of `Study` that a recipe gives; errors name the line."""
+    """Return the arguments of `Study` that a recipe gives; errors name the key."""
     _check_top(recipe)
-    made = space(recipe)
-    return {"space": made, **settings(recipe, made)}
+    searched = space(recipe)
+    return {"space": searched, **settings(recipe, searched)}
 
 
 def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
@@ -101,14 +101,14 @@ def where(
     its columns for coords, levels and weight. `smallest` is one for all, or one per axis that is not categorical.
     """
     ways = {"--axis": axes, "--sequences": sequences, "a table": table}
-    said = [way for way, own in ways.items() if own]
+    passed = [way for way, option in ways.items() if option]
     fix = f"Pass one of {', '.join(ways)}."
-    need(len(said) == 1, "the space must be given in exactly one way", " and ".join(said) or "none", fix)
-    named = {key: own for key, own in columns.items() if own}
+    need(len(passed) == 1, "the space must be given in exactly one way", " and ".join(passed) or "none", fix)
+    named = {key: column for key, column in columns.items() if column}
     stray = [f"--{key}" for key in named if table is None]
     refuse(stray, "this option needs a table", "Pass a table too, or leave the option out.")
     section, words = _section(axes, sequences, {"table": str(table), **named})
-    places: dict[Key, str] = {("smallest",): "--smallest", (section,): said[0]}
+    places: dict[Key, str] = {("smallest",): "--smallest", (section,): passed[0]}
     shared = {} if smallest is None else {"smallest": smallest}
     return Recipe({section: words, **shared}, places, "the options")
 
@@ -122,15 +122,15 @@ def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]
 
 
 def space(recipe: Recipe) -> Any:
-    """Return the space that a recipe describes; errors name the line."""
+    """Return the space that a recipe describes; errors name the key."""
     named = [name for name in SPACES if name in recipe.words]
     problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
     need(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
     (kind,) = named
     with recipe.blamed(kind):
-        found = _space(recipe, kind)
-        check_variables(found)
-    return found
+        searched = _space(recipe, kind)
+        check_variables(searched)
+    return searched
 
 
 def _space(recipe: Recipe, kind: str) -> Any:
@@ -140,7 +140,7 @@ def _space(recipe: Recipe, kind: str) -> Any:
         need(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
     if kind == "axes":
         return _axes(recipe)
-    shared = {key: own for key, own in recipe.words.items() if key == "smallest"}
+    shared = {key: value for key, value in recipe.words.items() if key == "smallest"}
     words = {**shared, **recipe.section(kind, KEYS[kind])}
     if kind != "sequences":
         return _members(recipe, kind, words)
@@ -154,15 +154,18 @@ def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     axes = {name: _interval(words) for name, words in recipe.words["axes"].items()}
     axes |= {name: _axis(recipe, name, words) for name, words in tables.items()}
 
-    def said(key: str) -> dict[str, Any]:
+    def by_axis(key: str) -> dict[str, Any]:
         return {name: words[key] for name, words in tables.items() if key in words}
 
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
-    smallest = said("smallest") or recipe.words.get("smallest")
+    smallest = by_axis("smallest") or recipe.words.get("smallest")
     if isinstance(smallest, dict):  # single integers are small enough, unless it is written otherwise
-        smallest = {name: 1 for name, scale in said("scale").items() if scale == "integer"} | smallest
-    arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
-    return kind(axes, arity, smallest, said("unit"), said("scale"), rings)
+        smallest = {name: 1 for name, scale in by_axis("scale").items() if scale == "integer"} | smallest
+    arity, rings = (
+        recipe.words.get("arity", 2),
+        [name for name, periodic in by_axis("periodic").items() if periodic],
+    )
+    return kind(axes, arity, smallest, by_axis("unit"), by_axis("scale"), rings)
 
 
 def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -171,7 +174,7 @@ def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
     scale = OTHER_SCALES.get(unit.lower(), unit.lower()) if isinstance(unit, str) else None
     if "scale" in words or scale not in SCALES:
         return words
-    return {key: own for key, own in words.items() if key != "unit"} | {"scale": scale}
+    return {key: value for key, value in words.items() if key != "unit"} | {"scale": scale}
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -188,17 +191,17 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     for key in ("unit", "smallest", "scale", "periodic"):
         need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
     if "symbols" in given:
-        own = words["symbols"]
-        return own if isinstance(own, list) else [own]
-    own, fix = words["frequencies"], "Write { red = 2, green = 1 }."
-    need(isinstance(own, Mapping), f"frequencies of axis {name} must be a table", own, fix)
-    return own
+        symbols = words["symbols"]
+        return symbols if isinstance(symbols, list) else [symbols]
+    frequencies, fix = words["frequencies"], "Write { red = 2, green = 1 }."
+    need(isinstance(frequencies, Mapping), f"frequencies of axis {name} must be a table", frequencies, fix)
+    return frequencies
 
 
 def _interval(words: Any) -> Any:
     """Return two numbers, which TOML has in lists only, as an interval; anything else unchanged."""
     pair = isinstance(words, list) and len(words) == 2
-    return tuple(words) if pair and all(type(own) in (int, float) for own in words) else words
+    return tuple(words) if pair and all(type(end) in (int, float) for end in words) else words
 
 
 def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
@@ -265,10 +268,10 @@ def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
     words = recipe.words["forbidden"]
     with recipe.blamed("forbidden"):
         regions = []
-        for own in words if isinstance(words, list) else [words]:
-            written = isinstance(own, str | Mapping) and own
-            need(written, "a forbidden region must be text", own, "Write it as for `zonal observe`.")
-            regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
+        for region in words if isinstance(words, list) else [words]:
+            written = isinstance(region, str | Mapping) and region
+            need(written, "a forbidden region must be text", region, "Write it as for `zonal observe`.")
+            regions.append(space.region(space.from_text(region) if isinstance(region, str) else region))
         return regions
 
 
@@ -292,16 +295,16 @@ def _noise(recipe: Recipe, words: Any) -> Any:
 def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
     path = ("measurement", "feedback")
     if not isinstance(words, Mapping):
-        found: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
-        return found()
+        feedback: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
+        return feedback()
     recipe.table(words, path, ("average", "beam", "beam_share"))
     fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
     need(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
-    ((kind, own),) = words.items()
+    ((kind, value),) = words.items()
     if kind == "average":
-        whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
-        return zn.Average(own)
-    return zn.Beam(own) if kind == "beam" else zn.Beam(share=own)
+        whole_number(value, "average", 1, MOST_POINTS_AN_AXIS)
+        return zn.Average(value)
+    return zn.Beam(value) if kind == "beam" else zn.Beam(share=value)
 
 
 def _model(recipe: Recipe) -> dict[str, Any]:
@@ -344,16 +347,16 @@ def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, 
 
 def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
     """Return an instance of a class from its fields; raise at an unknown or missing one."""
-    recipe.table(words, path, [own.name for own in fields(kind)])
-    needed = [own.name for own in fields(kind) if own.default is MISSING and own.default_factory is MISSING]
-    for name in needed:
+    recipe.table(words, path, [part.name for part in fields(kind)])
+    needed = [part for part in fields(kind) if part.default is MISSING and part.default_factory is MISSING]
+    for name in (part.name for part in needed):
         fix = f"Write {name} = ... in [{'.'.join(path)}]."
-        need(name in words, f"{kind.__name__} needs its {name}", dict(words), fix)
+        need(name in words, f"{recipe.place(path)}: {kind.__name__} needs its {name}", dict(words), fix)
     return kind(**words)
 
 
 def _texts(words: Any, name: str) -> Sequence[str]:
-    listed = isinstance(words, list | tuple) and all(isinstance(own, str) for own in words)
+    listed = isinstance(words, list | tuple) and all(isinstance(name, str) for name in words)
     need(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
     need(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
     return tuple(words)
