@@ -96,7 +96,7 @@ LOG = {
 @pytest.mark.parametrize("name", LOG)
 def test_on_logarithmic_axes_the_shell_speaks_the_users_numbers(name: str) -> None:
     study = zn.Study.create("a.db", LOG[name], budget=9, noise=0.1)
-    low, high = LOG[name].axes[0].ends  # type: ignore[union-attr]
+    low, high = LOG[name].axes[0].ends  # type: ignore[attr-defined]
     said = zonal("observe", "a.db", "nonsense", "0.5", code=1).stderr
     assert f"Write c={low:g}..{high:g}." in said
     zonal("observe", "a.db", f"c={low!r}..{high!r}", "0.5")

@@ -26,6 +26,7 @@ from typing import IO, Any
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
 from zonal.io.environment import HIGH, LOW, variable
+from zonal.study.region_json import region_json
 from zonal.study.run_session import reply
 
 GRACE = 2.0  # seconds to end after SIGTERM
@@ -93,7 +94,7 @@ class Program:
             "replicate": trial.replicate,
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
-            "region": trial.region.as_json(),
+            "region": region_json(trial.region),
         }
         if self._priced:
             question |= {"time": trial.time, "cost": trial.cost}

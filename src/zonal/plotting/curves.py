@@ -11,6 +11,7 @@ import numpy as np
 from zonal._types import Floats
 from zonal.errors import InvalidInput, need
 from zonal.plotting import style
+from zonal.plotting.outlines import outline
 from zonal.plotting.style import Mark, box, draw_marks, marks
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     style.set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
     ax.set_ylabel(style.value_label(study))
-    draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(outline(region)[j], (0, 1))], across=True)
     style.legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
@@ -78,7 +79,7 @@ def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: lis
     inside: dict[tuple[str, str], Any] = {}
     for mark in hatched:
         if study.space.region(curve.symbols).overlaps(mark.region):
-            left, right = mark.region.drawn[j]
+            left, right = outline(mark.region)[j]
             own = mark.label, mark.style["hatch"]
             inside[own] = inside.get(own, False) | ((curve.x >= left) & (curve.x <= right))
     for (label, hatch), where in inside.items():
@@ -131,7 +132,7 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     if not told:
         return
     colours = _colours(study.space, curves, [trial.region for trial in told])
-    edges = np.array([trial.region.drawn[j] for trial in told])
+    edges = np.array([outline(trial.region)[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
     middle = style.middles(study.space, j, edges)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
@@ -146,7 +147,7 @@ def _references(study: Reading, ax: Axes, j: int) -> None:
     marks = ((measured, "D", "measured as a difference"), (style.subtracted(study), "x", "subtracted from it"))
     for regions, mark, label in marks:
         if regions:
-            x = style.middles(study.space, j, np.array([region.drawn[j] for region in regions]))
+            x = style.middles(study.space, j, np.array([outline(region)[j] for region in regions]))
             ax.plot(x, [0.03] * len(x), marker=mark, color=style.INK, mfc="none", label=label, **below)
 
 
@@ -168,7 +169,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     ax = style.axes_or_new(ax)
     tree, confidence_bands = study.tree, study.confidence_bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
+    left, right = np.array([outline(cell)[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], confidence_bands.confidence[leaves]
     reach = confidence + confidence_bands.variation[leaves]
     x = space.axes[0].spread(1000)
@@ -188,9 +189,9 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     if f is not None:
         ax.plot(x, y, color=style.FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
-    draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(outline(region)[0], (0, 1))], across=True)
     ax.set_ylim(low - margin, high + margin)
-    ax.set_xlim(*space.cell((0, 0)).drawn[0])
+    ax.set_xlim(*outline(space.cell((0, 0)))[0])
     if style.axis_of(space, 0).scale == "log":
         ax.set_xscale("log")
     ax.set_ylabel(style.value_label(study))

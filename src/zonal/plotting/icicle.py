@@ -8,6 +8,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.plotting import style
+from zonal.plotting.outlines import outline, short_name
 from zonal.plotting.style import box, draw_marks, marks
 from zonal.study.summary import is_empty
 
@@ -37,7 +38,7 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     edges = _shelves(study, [cell.weight for cell in cells])
     wide, line = edges[:, 1] - edges[:, 0] > EDGED, style.is_line(space)
     if line:
-        edges = np.array([cell.drawn[0] for cell in cells])
+        edges = np.array([outline(cell)[0] for cell in cells])
         style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shelves = _coloured(study, ax, boxes, wide)
@@ -51,7 +52,7 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     if not line:
         ax.set_xticks([])
         ax.set_xlabel(f"regions in the order of the tree{best}", wrap=True)
-    if cells[0].label:
+    if short_name(cells[0]):
         _name(ax, edges, cells, shelves)
     style.legend_above(ax)
     return ax
@@ -97,7 +98,7 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
     room, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
     height = room.height / ax.get_ylim()[0]
     for row in np.flatnonzero(width > NARROWEST):
-        (depth, _), label = cells[row].node, cells[row].label
+        (depth, _), label = cells[row].node, short_name(cells[row])
         text = ax.text(
             edges[row].mean(), depth + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
             color="white" if light[row] < DARK else "black", zorder=4.5,

@@ -16,6 +16,7 @@ from zonal.errors import need, plain_array
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
 from zonal.plotting.curves import combinations
+from zonal.plotting.outlines import outline
 from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
 from zonal.spaces import Region
 
@@ -249,7 +250,7 @@ class Map:
             return []
         if self.shapes is not None:
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
-        edges = region.drawn
+        edges = outline(region)
         if self.study.space.axes is None:
             edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
         return [box(edges[self.j], edges[self.k])]

@@ -19,6 +19,7 @@ from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
 from zonal.errors import need, positive_number
 from zonal.io.result_table import labelled
+from zonal.plotting.outlines import axis_note
 from zonal.spaces import Axis, ContinuousAxis, Region
 from zonal.study.summary import best_word, is_empty
 
@@ -224,7 +225,7 @@ def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
         ax.set(**{f"{which}scale": "log"})
     if axis.scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
-    ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis.remark)))})
+    ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis_note(axis))))})
 
 
 class Mark(NamedTuple):

@@ -31,7 +31,6 @@ from zonal.io.dataframes import (
     without_shapes,
 )
 from zonal.io.hints import guess, hinting
-from zonal.io.result_table import Cell
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.area_names import (
     ANYTHING,
@@ -280,17 +279,12 @@ class Hierarchy(FiniteSpace):
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
-        shared = self._shared(region)
+        shared = self.shared_path(region)
         if not (shared and self._is_whole(region)):
             return {MEMBERS: self.member_names(region)}
         return dict(zip(self.level_names, shared, strict=False))
 
-    def cells(self, region: SubsetRegion) -> dict[str, Cell]:
-        """Return the name at each level that all leaves share."""
-        shared = self._shared(region)
-        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self.level_names)}
-
-    def _shared(self, region: SubsetRegion) -> tuple[str, ...]:
+    def shared_path(self, region: SubsetRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""
         places = region.positions
         if region.node is not None:
@@ -301,7 +295,7 @@ class Hierarchy(FiniteSpace):
 
     def _is_whole(self, region: SubsetRegion) -> bool:
         """Tell whether a region has all leaves below what they share."""
-        return region.node is not None or len(self.below(self._shared(region))) == len(region.positions)
+        return region.node is not None or len(self.below(self.shared_path(region))) == len(region.positions)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
@@ -311,13 +305,9 @@ class Hierarchy(FiniteSpace):
         ways = self.ways
         return in_order(by_name(values, ways[1], what), ways, what)
 
-    def label(self, region: SubsetRegion) -> str:
-        """Return the last part of a region's name."""
-        return region.name.split(JOINT)[-1]
-
     def describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
-        name = JOINT.join(self._shared(region)) or WHOLE
+        name = JOINT.join(self.shared_path(region)) or WHOLE
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"
 
 

@@ -27,8 +27,8 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
 from zonal.policies.base import candidates
 from zonal.spaces import Region
-from zonal.spaces.frames import regions_in
 from zonal.study.predictions import Prediction
+from zonal.study.region_frames import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.tree import TreeTable
 

@@ -32,6 +32,7 @@ from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations
+from zonal.study.region_cells import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
 
 T = TypeVar("T")
@@ -212,7 +213,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         elif was.value is None:
             found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
-    times = bool(study.settings.times) and "time" not in study.space.columns
+    times = bool(study.settings.times) and "time" not in exact_columns(study.space)
     _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
@@ -259,7 +260,7 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
 
     def read(cells: dict[str, str], row: int) -> None:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
-        region: Region = space.region(space.from_row(cells), by)
+        region: Region = space.region(region_in_row(space, cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
         answer = _answer(cells, row)
         if answer is None:
@@ -294,7 +295,7 @@ def place_of(space: Any, text: str | None) -> Any:
 
 def places(table: Table, space: Any) -> list[Region]:
     """Return the regions of a sheet; raise an error that lists every bad row."""
-    return _every_row(table, space, (), lambda cells, row: space.region(space.from_row(cells)), "predicted")
+    return _every_row(table, space, (), lambda cells, row: space.region(region_in_row(space, cells)), "predicted")
 
 
 def _every_row(
@@ -306,8 +307,8 @@ def _every_row(
     more: Sequence[str] = (),
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
-    rows = list(_rows(table, space.columns, needed))
-    edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
+    rows = list(_rows(table, exact_columns(space), needed))
+    edges = [name for j in space.lines for name in axis_columns(space.axes[j])] if space.axes else []
     numeric = ("value", "sem", *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     found, wrong = [], []

@@ -28,6 +28,8 @@ from zonal.io.result_table import (
 )
 from zonal.spaces import Region
 from zonal.study.patches import Patches, patches
+from zonal.study.region_cells import table_cells
+from zonal.study.region_json import region_json
 
 if TYPE_CHECKING:
     from zonal.study.reading import Reading
@@ -84,7 +86,7 @@ def plain(thing: Any) -> Any:
     """Return a value that a study returns, as JSON types."""
     match thing:
         case Region():
-            return thing.as_json()
+            return region_json(thing)
         case Trial():
             spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
             return {"trial": thing.number, "replicate": thing.replicate, "region": thing.region, **spends}
@@ -333,7 +335,7 @@ def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) ->
 
     Those are called as the user called them: a column of ours with the same name yields, and begins with `word`.
     """
-    parts = [region.cells() for region in regions]
+    parts = [table_cells(region) for region in regions]
     theirs: dict[str, list[Cell]] = {name: [part[name] for part in parts] for name in parts[0]} if parts else {}
     found: dict[str, list[Cell]] = {}
     for name, cells in ours.items():

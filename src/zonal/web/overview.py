@@ -25,6 +25,7 @@ from zonal.engine.events import (
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.spaces.base import Region
 from zonal.storage.journal import Journal
+from zonal.web.space_data import picture_kind, region_data, space_data
 
 T = TypeVar("T")
 
@@ -133,8 +134,8 @@ class StudyOverview:
             "made": self.times[0],
             "changed": self.times[-1],
             "last": self.last,
-            "space": settings.space.as_page(),
-            "picture": settings.space.picture,
+            "space": space_data(settings.space),
+            "picture": picture_kind(settings.space),
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
             **{name: getattr(self, name) for name in ("budget", "measured", "remaining", "spent")},
@@ -232,4 +233,4 @@ def described(region: Region) -> Any:
 
 def place(region: Region, row: int) -> dict[str, Any]:
     """Return where a region is, for the page."""
-    return {"row": row, "text": region.name, **region.as_page()}
+    return {"row": row, "text": region.name, **region_data(region)}

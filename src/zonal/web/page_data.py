@@ -20,6 +20,7 @@ from zonal.plotting.style import regions_of
 from zonal.study.study import Study
 from zonal.study.summary import beyond, for_programs, is_empty
 from zonal.web.overview import place
+from zonal.web.space_data import picture_kind, region_columns
 
 BEST = 5
 MOST_FEATURES = 12  # of points, from which two are drawn
@@ -83,7 +84,7 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     regions = regions_of(study, slice(first, None))
     found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
     found["share"] = _short((region.share for region in regions), 7)
-    found |= space.drawn(regions)
+    found |= region_columns(space, regions)
     for edges in found.keys() & {"low", "high"}:
         found[edges] = [_short(own, 8) for own in found[edges]]
     return found
@@ -116,7 +117,7 @@ def _held(study: Study) -> dict[str, list[int]]:
 def picture(study: Study) -> dict[str, Any]:
     """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
     space, found = study.space, dict[str, Any]()
-    kind = space.picture
+    kind = picture_kind(space)
     if kind == "scatter":
         return {"points": _points(study)}
     if is_empty(study) or kind not in ("line", "panels"):
