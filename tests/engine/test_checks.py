@@ -100,7 +100,11 @@ WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
         zn.TrialError,
         "trial 0 was retracted",
     ),
-    "a way to learn": (lambda: changed(STUDY, Fitted, anew=None), zn.InvalidInput, "must be true or false"),
+    "a way to learn": (
+        lambda: changed(STUDY, Fitted, from_scratch=None),
+        zn.InvalidInput,
+        "must be true or false",
+    ),
     "a trial taken twice over": (lambda: [*STUDY.events, (Claimed(0, "me"),)], zn.TrialError, "told already"),
 }  # fmt: skip
 
@@ -112,7 +116,7 @@ def test_what_cannot_have_happened_is_not_replayed(name: str, at_once: bool) -> 
     events = make()
     study = EXACT if events[0] == EXACT.events[0] else STUDY
     with pytest.raises(kind, match=says):
-        zn.Study.replay(study.settings, events, at_once=at_once)
+        zn.Study.replay(study.settings, events, batch=at_once)
 
 
 @pytest.mark.parametrize(

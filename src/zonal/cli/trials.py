@@ -336,9 +336,9 @@ def allow(study: Study, region: str) -> None:
     study began stay so.
     """
     study.refresh()
-    before = len(study._state.bans)
+    before = len(study._state.forbidden_regions)
     number = study.allow(sheets.place_of(study.space, region))
-    lifted = before - len(study._state.bans)
+    lifted = before - len(study._state.forbidden_regions)
     parts = (number - lifted, "failure"), (lifted, "forbidden region")
     said = " and ".join(counted(count, what) for count, what in parts if count)
     options.say(f"{said} taken back. {standing(study)}")

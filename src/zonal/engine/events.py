@@ -147,7 +147,7 @@ class Fitted(NamedTuple):
     """The models were learned again, from all rewards so far."""
 
     fit: Fit
-    anew: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
+    from_scratch: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
 
 
 class ModelWarned(NamedTuple):

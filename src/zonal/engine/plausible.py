@@ -117,10 +117,10 @@ def happens(state: State, fact: events.Event) -> None:
 def _asked(state: State, fact: events.Asked) -> None:
     """Raise if a trial is not the next one, or its node is not in the tree, or it cannot be paid."""
     checks.within_budget(state)
-    row, table = fact.row, state.table
+    row, table = fact.row, state.structure
     found = row < table.size and table.node(row) == fact.node
-    following = (fact.number, fact.replicate) == (state.asked.size, state.looks_at(row) + 1)
-    drawn = fact.draw in (state.draws, *state.freed)
+    following = (fact.number, fact.replicate) == (state.asked.size, state.n_measurements(row) + 1)
+    drawn = fact.draw in (state.rng_streams, *state.free_streams)
     if not (found and following and drawn):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
     for region in (*fact.within, *fact.avoid):
@@ -133,7 +133,7 @@ def _asked(state: State, fact: events.Asked) -> None:
     if prices is None:
         _need((fact.time, fact.cost) == (1, 1), "looks have no time or cost in this study", (fact.time, fact.cost))
         return
-    _need(fact.time == 1 or prices.timed, "looks have no time in this study", fact.time)
+    _need(fact.time == 1 or prices.time_has_cost, "looks have no time in this study", fact.time)
     checks.payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
 
 
@@ -149,7 +149,9 @@ def _told(state: State, fact: events.Told) -> None:
     if fact.minus is not None:
         _seen(state, state.region(row), fact, 0.0)
         return
-    checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
+    checks.consistent(
+        state, int(state.structure.slot[row]), fact.value, fact.sem, state.structure.relative.item(row)
+    )
 
 
 def _untold(state: State, number: int) -> None:
@@ -174,7 +176,7 @@ def _allowed(state: State, fact: events.Unblocked) -> None:
     for number in fact.numbers:
         _exists(state, number)
     for number in fact.forbidden:
-        _need(number in state.bans, "there is no such forbidden region", number)
+        _need(number in state.forbidden_regions, "there is no such forbidden region", number)
 
 
 def _forbade(state: State, fact: events.Forbidden) -> None:
@@ -214,7 +216,7 @@ def _seen(state: State, region: Region, fact: events.Told | events.Observed, noi
     """Raise if this cannot have been measured of a region (minus another)."""
     if fact.minus is not None:
         _of_space(state, fact.minus, region.feedback)
-    checks.seen(state, region, fact.minus, fact.sem)
+    checks.usable(state, region, fact.minus, fact.sem)
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
         checks.consistent(state, slot, fact.value, fact.sem, noise)
@@ -227,7 +229,7 @@ def _of_space(state: State, region: Any, feedback: Any) -> None:
 
 
 def _node(state: State, row: int) -> None:
-    _need(row < state.table.size, "there is no such node", row)
+    _need(row < state.structure.size, "there is no such node", row)
 
 
 def _split(state: State, fact: events.Split) -> None:
@@ -238,7 +240,7 @@ def _split(state: State, fact: events.Split) -> None:
     for row in rows:
         _node(state, row)
         _need(state.may_split(row), "this node may not be split", row)
-        children += len(state.problem.space.children(*state.table.node(row), state.cells[row])[0])
+        children += len(state.problem.space.children(*state.structure.node(row), state.cells[row])[0])
     complete = {len(noise), len(forbidden)} <= {0, children}
     _need(complete, "noise and forbidden need one entry per child", (noise, forbidden))
     said = noise or not state.problem.noise_by_region
@@ -285,7 +287,7 @@ def _model(problem: Problem, model: Model) -> None:
 
 def _ongoing(state: State, fact: events.Claimed | events.Closed) -> None:
     _exists(state, fact.number)
-    checks.under_way(state, fact.number)
+    checks.pending(state, fact.number)
 
 
 def _exists(state: State, number: int) -> None:

@@ -43,28 +43,30 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
 
     The trials and observations are in the order in which their values first came in, whatever was corrected later.
     """
-    found: dict[Source, list[Outcome]] = {}
+    outcomes_of: dict[Source, list[Outcome]] = {}
     observations = 0
     for at, event in enumerate(events):
         for fact in event:
             if isinstance(fact, Observed):
-                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem, fact.note)]
+                outcomes_of[True, observations] = [Outcome(at, "observed", fact.value, fact.sem, fact.note)]
                 observations += 1
             elif isinstance(fact, Noted):
-                *before, last = found[False, fact.number]
-                found[False, fact.number] = [*before, last._replace(note=fact.note)]
-            elif (said := _said(fact, at)) is not None:
-                source, outcome = said
-                before = found.pop(source, []) if isinstance(fact, Told) else found.setdefault(source, [])
+                *before, last = outcomes_of[False, fact.number]
+                outcomes_of[False, fact.number] = [*before, last._replace(note=fact.note)]
+            elif (outcome_of := _outcome(fact, at)) is not None:
+                source, outcome = outcome_of
+                before = (
+                    outcomes_of.pop(source, []) if isinstance(fact, Told) else outcomes_of.setdefault(source, [])
+                )
                 if isinstance(fact, Corrected):
                     outcome = outcome._replace(time=before[-1].time)
                 elif before and before[-1].state == "pending" and not outcome.note:
                     outcome = outcome._replace(note=before[-1].note)
-                found[source] = [*before, outcome]
-    return found
+                outcomes_of[source] = [*before, outcome]
+    return outcomes_of
 
 
-def _said(fact: Event, at: int) -> tuple[Source, Outcome] | None:
+def _outcome(fact: Event, at: int) -> tuple[Source, Outcome] | None:
     """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
     match fact:
         case Asked():

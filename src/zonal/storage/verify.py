@@ -42,7 +42,7 @@ def first_difference(settings: Settings, history: Iterable[Transaction]) -> str:
 def _in_a_row(state: State | None, left: list[Transaction]) -> list[Transaction]:
     """Return the next event; where travel costs, all trials asked for in a row, which may be of one call."""
     prices, first = None if state is None else state.problem.prices, _call(left[0])
-    if prices is None or not prices.travels or not isinstance(first, events.Asked):
+    if prices is None or not prices.travel_has_cost or not isinstance(first, events.Asked):
         return left[:1]
 
     def alike(event: Transaction) -> bool:
@@ -78,7 +78,7 @@ def _ways(
         try:
             decided = after = _decide(settings, after, _call(row[stop - 1]), row[stop - 1])
             if before is not None and stop > at + 1:  # several trials are asked for in the order of a tour
-                decided = select.as_tour(before, after, _call(row[at]).by)
+                decided = select.as_route(before, after, _call(row[at]).by)
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
@@ -137,7 +137,7 @@ DECIDED: dict[Any, Callable[[State, Any, Transaction], State]] = {
         state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
     ),
     events.Told: lambda state, fact, event: commands.tell(state, fact, _of(event, events.Observed)),
-    events.Closed: lambda state, fact, event: commands.end(
+    events.Closed: lambda state, fact, event: commands.close_trial(
         state, fact.number, fact.state == "failed", retry=not fact.blocked, note=fact.note
     ),
     events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
@@ -157,7 +157,7 @@ def _decide(settings: Settings, state: State | None, what: Any, event: Transacti
     if state is None:
         return commands.begin(settings)
     decided = DECIDED.get(type(what))
-    return state.apply((what,)) if decided is None else decided(state, what, event)
+    return state.apply_transaction((what,)) if decided is None else decided(state, what, event)
 
 
 def difference(one: Any, other: Any, at: str = "") -> str:

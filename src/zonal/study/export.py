@@ -99,7 +99,7 @@ def imported(content: bytes, edited: bool = False) -> Study:
     try:
         settings = _settings(json.loads(next(said)))
         told = map(settings.read, said)
-        return Study.replay(settings.settings, told, at_once=not why, edited=why)
+        return Study.replay(settings.settings, told, batch=not why, edited=why)
     except Exception as error:  # a changed line can cause any error
         what = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
         problem = f"line {at + 1} is not what was exported ({what})"

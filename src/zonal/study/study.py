@@ -234,12 +234,12 @@ class Study(Reading):
         state = self._state
         if events:
             with applied(journal.path):
-                state = state.apply_all(events)
-        self._state = state if journal.opened.knows else state.blind()
+                state = state.apply_transactions(events)
+        self._state = state if journal.opened.knows else state.without_posterior()
 
     @classmethod
     def replay(
-        cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False, edited: str = ""
+        cls, settings: Settings, events: Iterable[Transaction], *, batch: bool = False, edited: str = ""
     ) -> Self:
         """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
@@ -249,7 +249,7 @@ class Study(Reading):
         ----------
         settings, events
             Those of a study.
-        at_once : bool
+        batch : bool
             Build the posterior once, at the end: much faster, and the same up to rounding. Contradictions between
             exact measurements are not checked.
         edited : str
@@ -263,14 +263,14 @@ class Study(Reading):
         first: Any = next(history, ())
         begun = isinstance(first, list | tuple) and first
         need(begun, "a study's history begins with Began", first, "Pass all of study.events.")
-        study = cls._of(checked_again(settings), chain([first], history), truth(at_once, "at_once"), foreign=True)
+        study = cls._of(checked_again(settings), chain([first], history), truth(batch, "batch"), foreign=True)
         if why:
             study._state = commands.edit(study._state, why)
         return study
 
     @classmethod
     def _of(
-        cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True, foreign: bool = False
+        cls, settings: Settings, events: Iterable[Transaction], batch: bool = True, foreign: bool = False
     ) -> Self:
         """Return a study from events that Zonal wrote, or, if `foreign`, that may have been changed since."""
         study = cls.__new__(cls)
@@ -280,11 +280,11 @@ class Study(Reading):
         if not first:
             raise InvalidInput("a study's history begins with Began", first, "Pass all of study.events.")
         state = State.begin(Problem(settings), first, foreign)
-        if at_once:
-            state = state.apply_all(history, at_once=True, foreign=foreign)
+        if batch:
+            state = state.apply_transactions(history, batch=True, foreign=foreign)
         else:
             for event in history:
-                state = state.apply(event, foreign)
+                state = state.apply_transaction(event, foreign)
                 state.belief  # noqa: B018  # computed step by step, as it was originally
         study._state = state
         return study
@@ -326,7 +326,7 @@ class Study(Reading):
         """Add `n` measurements to the budget; where looks have a cost, that amount."""
         more = checks.added(self._state, n)
         with self._writing(partly=True):
-            self._commit(self._state.apply((Extended(more),)))
+            self._commit(self._state.apply_transaction((Extended(more),)))
 
     def _commit(self, state: State) -> None:
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
@@ -335,19 +335,19 @@ class Study(Reading):
             self._journal.append(state.events.since(before.events.size))
         self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.worked_out is not None:
-            complaints = {str(own): own for own in state.worked_out.complaints}
+        if state.posterior is not None:
+            complaints = {str(own): own for own in state.posterior.complaints}
             heard, self._complaints = self._complaints, self._complaints | complaints.keys()
             for text_, complaint in complaints.items():
                 if text_ not in heard:
                     warn_user(complaint)
-        if state.known is not before.known:
+        if state.fit_state is not before.fit_state:
             for event in state.events.since(before.events.size):
                 _pass_on_doubts(event)
 
     def _switch(self, state: State) -> None:
         before, self._state = self._state, state
-        wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
+        wanted = state.posterior is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
 

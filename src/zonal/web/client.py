@@ -176,10 +176,10 @@ class Remote(Study):
             if self._seen is None:
                 state = Study._of(self.settings, events)._state
             elif events:
-                state = self._seen.apply_all(events)
+                state = self._seen.apply_transactions(events)
             else:
                 return
-            self._seen = state if self._opened.knows else state.blind()
+            self._seen = state if self._opened.knows else state.without_posterior()
 
     def _unseen(self) -> list[Transaction]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
@@ -268,7 +268,7 @@ class Remote(Study):
         self._line.post("/extend", n=checks.added(self._state, n))
 
     def _refit(self, anew: bool = True) -> bool:
-        return bool(self._line.post("/refit", anew=anew)["learned"])
+        return bool(self._line.post("/refit", from_scratch=anew)["learned"])
 
     def save(self, path: Any) -> NoReturn:
         """Raise: it is stored on the server."""

@@ -151,7 +151,7 @@ def _seen(feedback: Feedback) -> str:
 
 def _choice(study: Reading, cite: _Citations) -> str:
     problem = study._state.problem
-    kind = study._state.began.policy.partition("(")[0]
+    kind = study._state.created.policy.partition("(")[0]
     how, names = POLICIES.get(kind, (f"by a policy of our own, {kind}", ()))
     text = f"Regions to measure were chosen {_together(study)}{how}{cite(*names)}"
     if isinstance(problem.policy, KnowledgeGradient) and problem.learned:
@@ -164,7 +164,7 @@ def _swept(study: Reading) -> int:
     """Return how many of the first trials were of the initial design."""
     state, swept = study._state, 0
     for asked in state.asked:
-        if asked.row not in state.opening or asked.replicate > 1:
+        if asked.row not in state.initial_design or asked.replicate > 1:
             break
         swept += 1
     return swept

@@ -42,7 +42,7 @@ def answer(study: Study) -> dict[str, Any]:
     found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
     state = study._state
     found["nodes"] = len(study.tree)
-    found["failed"] = {str(row): row in state.blocked for row in {*state.failures, *state.blocked}}
+    found["failed"] = {str(row): row in state.blocked for row in {*state.failed_trials, *state.blocked}}
     try:
         if is_empty(study):
             return found

@@ -118,7 +118,7 @@ class Service:
     def _word(self, route: routes.Route) -> Handler:
         """Return the handler of one operation on a study."""
         does = handlers.DOES.get(route.path, partial(handlers.says, route))
-        at_once = handlers.AT_ONCE.get(route.path)
+        batch = handlers.AT_ONCE.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
@@ -131,9 +131,9 @@ class Service:
                 who = {"by": request.client.host if request.client else "somebody", "key": key}
                 fields |= {name: own for name, own in who.items() if name in route.says and not fields.get(name)}
                 return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
-            if at_once is not None:
+            if batch is not None:
                 record = await run_in_threadpool(entry.record)
-                event, content = record.event, await run_in_threadpool(lambda: as_bytes(at_once(record, **fields)))
+                event, content = record.event, await run_in_threadpool(lambda: as_bytes(batch(record, **fields)))
             else:
                 what = route.path, tuple(sorted((name, str(own)) for name, own in fields.items()))
                 event, content = await self._in_study(
