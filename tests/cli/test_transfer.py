@@ -175,7 +175,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "failed twice": (twice("Ended"), "was failed"),
     "begun twice": (twice("Began"), "a study begins once"),
     "told before it was asked": (swapped, "was never asked for"),
-    "no beginning": (lambda lines: lines.pop(1), "begins with Began"),
+    "no beginning": (lambda lines: lines.pop(1), "begins with Created"),
     "a value that is no number": (put("Measured", value=NAN), "a measured value must be finite"),
     "a value that is text": (put("Measured", value="0.5"), "a measured value must be a single number"),
     "a value beyond all bounds": (put("Measured", value=1e200), "too far from the prior mean"),

@@ -435,7 +435,7 @@ def test_a_refused_batch_leaves_everything_as_it_was() -> None:
 
 def test_history_must_begin_with_its_beginning() -> None:
     study = lived(small(budget=20))
-    with pytest.raises(zn.InvalidInput, match="begins with Began"):
+    with pytest.raises(zn.InvalidInput, match="begins with Created"):
         zn.Study.replay(study.settings, study.events[1:])
     with pytest.raises(zn.InvalidInput, match="begins once"):
         zn.Study.replay(study.settings, study.events * 2)

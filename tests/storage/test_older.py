@@ -134,7 +134,7 @@ def test_everything_that_an_old_event_said_is_a_fact(tmp_path: Path) -> None:
             assert Fitted not in kinds or kinds.index(Fitted) == 1
     doubted = opened("study-format1-doubted", tmp_path)
     (doubt,) = facts_of(doubted, ModelWarned)
-    assert "pass kernel=None" in doubt.doubt
+    assert "pass kernel=None" in doubt.warning
     assert doubted._state.fit_state is not None
     assert doubted._state.fit_state.warned
     assert doubted.tree.forbidden.any()

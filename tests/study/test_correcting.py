@@ -82,13 +82,13 @@ def told_rightly(study: zn.Study) -> State:
 def the_same(study: zn.Study, wanted: State, near: float) -> None:
     """Check that a study knows, counts and asks what a state does."""
     state = study._state
-    for name in ("count", "looks", "weighed", "expanded", "askable", "first_child", "forbidden"):
+    for name in ("count", "looks", "n_with_sem", "expanded", "askable", "first_child", "forbidden"):
         assert np.array_equal(getattr(state.posterior_table(), name), getattr(wanted.posterior_table(), name)), (
             name
         )
     known = np.isfinite(wanted.posterior_table().std)
     assert np.array_equal(known, np.isfinite(state.posterior_table().std))
-    for name in ("mean", "std", "noise", "reward", "weighed_reward", "weighed_variance"):
+    for name in ("mean", "std", "noise", "reward", "precision_mean", "precision_variance"):
         one, two = getattr(state.posterior_table(), name)[known], getattr(wanted.posterior_table(), name)[known]
         np.testing.assert_allclose(one, two, rtol=near, atol=near, err_msg=name)
     assert (state.measured, state.budget, state.next_stream()) == (

@@ -1,7 +1,7 @@
-"""Facts written into a state, one at a time: the only writer.
+"""Events applied to a state, one at a time: the only writer.
 
-Deciding and replaying both go through `write`. It decides nothing, and of the user's own code it calls the kernel
-and the space only. The state is a fork: every change puts another value in place of the old one.
+Deciding and replaying both go through `apply_event`. It decides nothing, and of the user's code it calls the
+kernel and the space only. The state is a draft: every change puts another value in place of the old one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Difference(NamedTuple):
     slot: int  # of the difference
     minus: Region  # the region subtracted
     reference: int  # its slot
-    variance: float  # of the noise of a measurement of the usual time
+    variance: float  # of the noise of a measurement of the default time
 
 
-def apply_event(state: State, fact: events.Event) -> None:
-    """Apply one fact."""
-    written = APPLY[type(fact)](state, fact)
-    state.draft_events = (*state.draft_events, written or fact)
+def apply_event(state: State, event: events.Event) -> None:
+    """Apply one event, and note it in the transaction being written."""
+    written = APPLY[type(event)](state, event)
+    state.draft_events = (*state.draft_events, written or event)
 
 
 def _without(entries: dict[int, T], number: int) -> dict[int, T]:
@@ -63,16 +63,16 @@ def _ask(state: State, asked: events.Asked) -> None:
         state.free_streams = tuple(draw for draw in state.free_streams if draw != asked.draw)
 
 
-def _claim(state: State, fact: events.Claimed) -> None:
+def _claim(state: State, event: events.Claimed) -> None:
     """Record who measures a trial from now on."""
-    asked = state.pending[fact.number]._replace(by=fact.by)
-    state.pending = {**state.pending, fact.number: asked}
-    state.last_row_by_worker = {**state.last_row_by_worker, fact.by: asked.row, "": asked.row}
+    asked = state.pending[event.number]._replace(by=event.by)
+    state.pending = {**state.pending, event.number: asked}
+    state.last_row_by_worker = {**state.last_row_by_worker, event.by: asked.row, "": asked.row}
 
 
-def _tell(state: State, fact: events.Told) -> None:
+def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
-    table, number, pending = state.structure, fact.number, state.pending
+    table, number, pending = state.structure, event.number, state.pending
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
@@ -80,24 +80,24 @@ def _tell(state: State, fact: events.Told) -> None:
         row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
-        time, cost = state.spent_on(fact)
+        time, cost = state.spent_on(event)
         state.costs_paid, weight = {**state.costs_paid, number: cost}, time / state.created.time
     if row in state.failed_trials:
         state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
-    if fact.minus is not None:
-        slot, reference = _slot_of(state, state.region(row), fact.minus), _slot_of(state, fact.minus, None)
-        difference = Difference(slot, fact.minus, reference, (fact.sem or 0.0) ** 2 * weight)
+    if event.minus is not None:
+        slot, reference = _slot_of(state, state.region(row), event.minus), _slot_of(state, event.minus, None)
+        difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
         state.differences = {**state.differences, number: difference}
         _count_difference(state, row, 1)
-        _add_reward(state, slot, fact.value, fact.sem, 0.0, weight)
+        _add_reward(state, slot, event.value, event.sem, 0.0, weight)
     else:
-        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
+        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * event.value, event.sem, weight)
         state.tallies = {**state.tallies, row: tally}
-        _add_reward(state, int(table.slot[row]), fact.value, fact.sem, table.relative.item(row), weight)
+        _add_reward(state, int(table.slot[row]), event.value, event.sem, state.noise_std(row), weight)
     if number not in pending:
-        _update_askable(state, row)  # it may have been the last look at this region
+        _update_askable(state, row)  # it may have been the last measurement of this region
 
 
 def _add_reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
@@ -109,25 +109,25 @@ def _add_reward(state: State, slot: int, value: float, sem: float | None, noise:
     state.add_update((slot, reward, variance, state.ledger, weight))
 
 
-def _observe(state: State, fact: events.Observed) -> None:
-    """Record a measurement made outside the study."""
-    seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
-    slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
-    _add_reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.created.time)
-    state.observed = state.observed.plus((slot, fact))
+def _observe(state: State, event: events.Observed) -> None:
+    """Record an external observation."""
+    seen, minus = with_feedback(event.region, event.feedback), event.minus
+    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
+    _add_reward(state, slot, event.value, event.sem, event.noise, event.time / state.created.time)
+    state.observed = state.observed.plus((slot, event))
 
 
-def _amend(state: State, fact: events.Amended) -> None:
+def _amend(state: State, event: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    slot, of = state.source_of(fact.observed, fact.number)[0], state.problem
-    rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, fact)))
+    slot, of = state.source_of(event.observed, event.number)[0], state.problem
+    rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
     lines = [(reward, *of.noise_and_weight(noise, sem, time)) for _, reward, noise, sem, time in rewards]
     state.ledger = state.ledger.having(slot, lines)
-    if not fact.observed:
+    if not event.observed:
         told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
-        _amend_node(state, fact, told)
+        _amend_node(state, event, told)
     state.rebase()
-    state.fit_state = state.fit_state._replace(warned=False)  # the doubt may have been due to the mistake
+    state.fit_state = state.fit_state._replace(warned=False)  # the warning may have been due to the mistake
     if of.learner.learns and not state.ledger.total:
         _fit(state, events.Fitted(of.learner.begin().fit, True))
 
@@ -151,17 +151,17 @@ def _rewards_of(
     return rewards
 
 
-def _amend_node(state: State, fact: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
+def _amend_node(state: State, event: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
     """Count these rewards at the node of a trial that was corrected or retracted."""
-    row = state.asked[fact.number].row
-    difference = state.differences.get(fact.number)
+    row = state.asked[event.number].row
+    difference = state.differences.get(event.number)
     if difference is None:
         state.tallies = {**state.tallies, row: state.node_stats(row).retold(rewards)}
-    elif isinstance(fact, events.Corrected):
-        variance = (fact.sem or 0.0) ** 2 * state.source_of(False, fact.number)[2]
-        state.differences = {**state.differences, fact.number: difference._replace(variance=variance)}
-    if isinstance(fact, events.Retracted):
-        _retract_trial(state, fact.number, row)
+    elif isinstance(event, events.Corrected):
+        variance = (event.sem or 0.0) ** 2 * state.source_of(False, event.number)[2]
+        state.differences = {**state.differences, event.number: difference._replace(variance=variance)}
+    if isinstance(event, events.Retracted):
+        _retract_trial(state, event.number, row)
 
 
 def _retract_trial(state: State, number: int, row: int) -> None:
@@ -175,20 +175,20 @@ def _retract_trial(state: State, number: int, row: int) -> None:
     _update_askable(state, row)
 
 
-def _fit(state: State, fact: events.Fitted) -> None:
+def _fit(state: State, event: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
-    fit, learner = fact.fit, state.problem.learner
-    state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, fact.from_scratch)
+    fit, learner = event.fit, state.problem.learner
+    state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
     state.rebase()
     if fit.model.noise is not None:
         state.structure = state.structure.in_units(fit.model.noise)
 
 
-def _split(state: State, fact: events.Split) -> events.Split:
-    """Split nodes in one step (line 7); return the fact with the checksum of their children."""
+def _split(state: State, event: events.Split) -> events.Split:
+    """Split nodes in one step (line 7); return the event with the checksum of their children."""
     table, problem, space = state.structure, state.problem, state.problem.space
     families, sums = [], problem.checksum
-    for row in fact.rows:
+    for row in event.rows:
         depth = int(table.depth[row])
         indices, cells = space.children(depth, int(table.index[row]), state.cells[row])
         keys = state.tracked.layout.cells(space, depth + 1, cells)
@@ -198,63 +198,63 @@ def _split(state: State, fact: events.Split) -> events.Split:
     sizes = [family[0].size for family in families]
     indices, cells, keys, able = families[0] if not families[1:] else _concatenated(families)
     number = indices.size
-    if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
+    if event.checksum not in (None, sums) or (event.noise and len(event.noise) != number):
         raise InvalidInput(
             "this space splits the region differently than when the study was made",
-            state.region(fact.rows[0]).name,
+            state.region(event.rows[0]).name,
             "Open it with the space and the version of Zonal that it was made with.",
         )
-    forbidden = np.array(fact.forbidden or (False,) * number)
-    noise = (np.array(fact.noise) if fact.noise else problem.default_noise) * state.noise_scale
+    forbidden = np.array(event.forbidden or (False,) * number)
+    noise = (np.array(event.noise) if event.noise else problem.default_noise) * state.noise_scale
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
     state.structure = table.split(
-        fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise
+        event.rows, sizes, event.expanded, inner, indices, slot, smallest, forbidden, noise
     )
     state.forbidden_by_user = np.concatenate((state.forbidden_by_user, forbidden))
     _track_nodes(state, size, keys)
     if state.forbidden_regions:
         _mark_forbidden(state, size)
-    return events.Split(*fact[:4], sums)
+    return events.Split(*event[:4], sums)
 
 
-def _close_trial(state: State, fact: events.Closed) -> None:
+def _close_trial(state: State, event: events.Closed) -> None:
     """Record that a trial was failed or cancelled."""
-    asked = state.asked[fact.number]
-    if fact.blocked:
-        state.blocked = {**state.blocked, asked.row: fact.number}
-    if fact.state == "failed":
+    asked = state.asked[event.number]
+    if event.blocked:
+        state.blocked = {**state.blocked, asked.row: event.number}
+    if event.state == "failed":
         state.failed_trials = {
             **state.failed_trials,
-            asked.row: (*state.failed_trials.get(asked.row, ()), fact.number),
+            asked.row: (*state.failed_trials.get(asked.row, ()), event.number),
         }
     else:
         state.free_streams = (*state.free_streams, asked.draw)
-    state.pending = _without(state.pending, fact.number)
+    state.pending = _without(state.pending, event.number)
     state._overlay = None
     _update_askable(state, asked.row)
 
 
-def _unblock(state: State, fact: events.Unblocked) -> None:
+def _unblock(state: State, event: events.Unblocked) -> None:
     """Record that failures no longer count."""
-    taken_back = set(fact.numbers)
+    taken_back = set(event.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failed_trials.items()}
     state.failed_trials = {row: trials for row, trials in left.items() if trials}
     for row, number in state.blocked.items():
         if number in taken_back:
             state.blocked = _without(state.blocked, row)
             _update_askable(state, row)
-    if fact.forbidden:
+    if event.forbidden:
         state.forbidden_regions = {
-            number: region for number, region in state.forbidden_regions.items() if number not in fact.forbidden
+            number: region for number, region in state.forbidden_regions.items() if number not in event.forbidden
         }
         _mark_forbidden(state)
 
 
-def _forbid(state: State, fact: events.Forbidden) -> None:
+def _forbid(state: State, event: events.Forbidden) -> None:
     """Record that a region is forbidden from now on."""
-    state.forbidden_regions = {**state.forbidden_regions, state.n_forbidden: fact.region}
+    state.forbidden_regions = {**state.forbidden_regions, state.n_forbidden: event.region}
     state.n_forbidden += 1
     _mark_forbidden(state)
 
@@ -276,27 +276,27 @@ def _mark_forbidden(state: State, first: int = 0) -> None:
             _update_askable(state, row)
 
 
-def _expand(state: State, fact: events.Expanded) -> None:
+def _expand(state: State, event: events.Expanded) -> None:
     """Mark a node as expanded."""
-    state.structure = state.structure.marked(fact.row, EXPANDED, True)
+    state.structure = state.structure.marked(event.row, EXPANDED, True)
 
 
-def _warn(state: State, fact: events.ModelWarned) -> None:
+def _warn(state: State, event: events.ModelWarned) -> None:
     """Record that the user was warned."""
     state.fit_state = state.fit_state._replace(warned=True)
 
 
-def _extend(state: State, fact: events.Extended) -> None:
+def _extend(state: State, event: events.Extended) -> None:
     """Raise the budget."""
-    state.budget += fact.n
+    state.budget += event.n
 
 
-def _ignore(state: State, fact: events.Edited | events.Noted) -> None:
+def _ignore(state: State, event: events.Edited | events.Noted) -> None:
     """Change nothing: a remark about the history, or a trial."""
 
 
-def _refuse_created(state: State, fact: events.Created) -> None:
-    raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
+def _refuse_created(state: State, event: events.Created) -> None:
+    raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
 
 
 def _count_difference(state: State, row: int, more: int) -> None:

@@ -116,17 +116,17 @@ def consistent(
         belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
 
 
-def corrected(state: State, fact: Corrected) -> None:
+def corrected(state: State, event: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
-    slot, noise, _ = state.source_of(fact.observed, fact.number)
-    if state.problem.noise_and_weight(noise, fact.sem)[0] == 0:
-        others = state.apply_transaction((Retracted(fact.number, fact.observed, "", ""),))
-        consistent(state, slot, fact.value, fact.sem, noise, others)
+    slot, noise, _ = state.source_of(event.observed, event.number)
+    if state.problem.noise_and_weight(noise, event.sem)[0] == 0:
+        others = state.apply_transaction((Retracted(event.number, event.observed, "", ""),))
+        consistent(state, slot, event.value, event.sem, noise, others)
 
 
 def told_late(state: State, number: int) -> int | None:
     """Return the observation that a trial became, told when the budget was spent; None if none counts."""
-    late = [at for at, (_, fact) in enumerate(state.observed) if fact.trial == number]
+    late = [at for at, (_, event) in enumerate(state.observed) if event.trial == number]
     became = outcomes(state.history) if late else {}
     return next((at for at in late if became[True, at][-1].value is not None), None)
 
@@ -142,22 +142,22 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
 
 
 def payable(state: State, cost: float, region: Region) -> None:
-    """Raise if the rest of the budget does not pay for a look."""
+    """Raise if the rest of the budget does not pay for a measurement."""
     remaining = state.remaining
     if cost > remaining + SLACK * state.budget:
         unit = state.problem.settings.cost_unit
         cost_, budget, left = (f"{amount:.6g} {unit}".rstrip() for amount in (cost, state.budget, remaining))
         pending = math.fsum(asked.cost for asked in state.pending.values())
         raise BudgetSpent(
-            f"a look at {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
+            f"a measurement of {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
             f"{state.spent:.6g} is spent, {pending:.6g} is pending or asked for in the same call. "
             "Ask for fewer, or call extend(n)."
         )
 
 
-def fits(state: State, fact: Told) -> bool:
+def fits(state: State, event: Told) -> bool:
     """Tell whether the budget pays for a trial that had been failed."""
-    return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
+    return state.spent_on(event)[1] <= state.remaining + SLACK * state.budget
 
 
 def time_spent(state: State, time: Any) -> float | None:

@@ -1,7 +1,7 @@
 """What calls decide: functions of a state that return the state after it and leave the given one as it is.
 
-Decisions are made fact by fact, on a fork: each fact is written before the next is decided. Only this module and
-those it rests on (`choosing.py`, `growing.py`, `binding.py`) call policies and fits, and the user's noise, delta
+Decisions are made event by event, on a draft: each event is applied before the next is decided. Only this module
+and those it rests on (`select.py`, `expand.py`, `binding.py`) call policies and fits, and the user's noise, delta
 and forbidden.
 """
 
@@ -87,24 +87,22 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
         cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
         travel = prices.route(None, cells)[1]
         if travel > 0 and not problem.learned:
-            return 0  # gain per cost does well without an opening
+            return 0  # gain per cost does well without an initial design
         if default_cost * len(cells) + travel <= INITIAL_SHARE * budget:
             break
         level -= 1
     return level
 
 
-def tell(state: State, fact: events.Told, beside: Sequence[events.Observed] = ()) -> State:
+def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
-    draft, number = state.draft(), fact.number
+    draft, number = state.draft(), event.number
     row = (state.pending if number in state.pending else state.asked)[number].row
-    if fact.minus is not None:
-        _check_functional(state, state.region(row), fact)
+    if event.minus is not None:
+        _check_functional(state, state.region(row), event)
     else:
-        _check_exact(
-            state, int(state.structure.slot[row]), fact.value, fact.sem, state.structure.relative.item(row)
-        )
-    draft.apply_event(fact)
+        _check_exact(state, int(state.structure.slot[row]), event.value, event.sem, state.noise_std(row))
+    draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
         draft.apply_event(slope)
@@ -125,7 +123,7 @@ def _expand(draft: State, before: State, row: int) -> None:
 
 
 def _is_last(state: State) -> bool:
-    """Tell whether the budget is spent: nothing is pending, and even the cheapest look cannot be paid."""
+    """Tell whether the budget is spent: nothing is pending, and even the cheapest measurement cannot be paid."""
     return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
@@ -135,48 +133,48 @@ def _check_exact(state: State, slot: int, value: float, sem: float | None, noise
     checks.consistent(state, slot, value, sem, noise)
 
 
-def _check_functional(state: State, region: Region, fact: events.Told | events.Observed) -> None:
+def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
-    slot = state.find_slot(region, fact.minus)
+    slot = state.find_slot(region, event.minus)
     if slot is not None:
-        noise = fact.noise if isinstance(fact, events.Observed) else 0.0
-        _check_exact(state, slot, fact.value, fact.sem, noise)
+        noise = event.noise if isinstance(event, events.Observed) else 0.0
+        _check_exact(state, slot, event.value, event.sem, noise)
 
 
-def observe(state: State, facts: Sequence[events.Observed]) -> State:
-    """Record measurements of any regions, made outside the study; their noise is determined here."""
+def observe(state: State, observations: Sequence[events.Observed]) -> State:
+    """Record external observations of any regions; their noise is determined here."""
     problem, draft = state.problem, state.draft()
-    for fact in facts:
-        region, sem = fact.region, fact.sem
+    for event in observations:
+        region, sem = event.region, event.sem
         able = not problem.empirical or (
-            state.measured_as_asked(region, fact.minus) and state.find(region) is not None
+            state.measured_as_asked(region, event.minus) and state.find(region) is not None
         )
         need(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
             unit = 1.0 if problem.noise_falls_with_weight else state.structure.unit
-            fact = fact._replace(noise=problem.noise_of(region) * state.noise_scale * unit)
-        _check_functional(state, region, fact)
-        draft.apply_event(fact)
+            event = event._replace(noise=problem.noise_of(region) * state.noise_scale * unit)
+        _check_functional(state, region, event)
+        draft.apply_event(event)
     _learn(draft, state.ledger.total)
     if problem.policy.inner:
         prepare(draft)
     return draft.commit()
 
 
-def correct(state: State, facts: Sequence[events.Amended]) -> State:
+def correct(state: State, amendments: Sequence[events.Amended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.draft()
-    for fact in facts:
-        if isinstance(fact, events.Corrected):
+    for event in amendments:
+        if isinstance(event, events.Corrected):
             state.belief  # noqa: B018  # computed, so that a contradiction is noticed
-            checks.corrected(state, fact)
-        draft.apply_event(fact)
+            checks.corrected(state, event)
+        draft.apply_event(event)
     _learn_from_scratch(draft)
     return draft.commit()
 
 
 def close_trial(state: State, number: int, failed: bool, retry: bool, note: str = "") -> State:
-    """Give up or cancel a trial; a region that fails repeatedly, or lies in one that did, is blocked."""
+    """Fail or cancel a trial; a region that fails repeatedly, or lies in one that did, is blocked."""
     draft, row = state.draft(), state.asked[number].row
     hopeless = (
         not retry
@@ -190,10 +188,10 @@ def close_trial(state: State, number: int, failed: bool, retry: bool, note: str 
     return draft.commit()
 
 
-def forbid(state: State, fact: events.Forbidden) -> State:
+def forbid(state: State, event: events.Forbidden) -> State:
     """Forbid a region from now on."""
     draft = state.draft()
-    draft.apply_event(fact)
+    draft.apply_event(event)
     if state.problem.policy.inner:
         prepare(draft)
     return draft.commit()
@@ -228,7 +226,7 @@ def unblock(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> S
 
 
 def refit(state: State, from_scratch: bool = True) -> State | None:
-    """Learn the models, from scratch if `from_scratch`; None if nothing is to be learned or nothing changed."""
+    """Learn the models, if wanted `from_scratch`; None if nothing is to be learned or nothing changed."""
     learner, fit_state, draft = state.problem.learner, state.fit_state, state.draft()
     if not learner.learns or not state.ledger.total:
         return None
@@ -258,7 +256,7 @@ def edit(state: State, why: str) -> State:
 
 
 def _learn(draft: State, before: int, telling: bool = False) -> None:
-    """Learn the models if it is time, always after the last trial told; also record doubts about the given model.
+    """Learn the models if it is time, always after the last trial; record what contradicts the given model.
 
     `before` is the number of rewards at the start of this call.
     """

@@ -1,7 +1,7 @@
-"""What looks cost: region, time and travel, in the user's unit.
+"""What measurements cost: region, time and travel, in the user's unit.
 
-What the user's functions return is cached by node. They are called when a look is decided on, never when a history
-is read: a trial stores its cost.
+What the user's functions return is cached by node. They are called when a measurement is decided on, never when a
+history is read: a trial stores its cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zonal.spaces import Node, Region
 
 MIN_DESIGN_CELLS = 8
 INITIAL_SHARE = 0.4  # of the budget
-MAX_ROUTE_CELLS, MAX_ROUTE_LENGTH = 16, 32  # cells of the tour that sets its length; looks of one tour
+MAX_ROUTE_CELLS, MAX_ROUTE_LENGTH = 16, 32  # cells of the route that sets its length; measurements of one route
 TYPICAL_CELLS, MAX_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
 LARGEST_COST = 1e100
 SLACK = 1e-9  # of the budget: smaller differences are rounding
@@ -57,12 +57,12 @@ def checked_travel(travel: Any, name: str, space: Any) -> float:
 
 
 class Prices:
-    """What looks cost in one study."""
+    """What measurements cost in one study."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
         self._space = settings.space
-        self.time_has_cost = bool(settings.times)  # whether looks cost their time
+        self.time_has_cost = bool(settings.times)  # whether measurements cost their time
         self._cost = float(not self.time_has_cost) if settings.cost is None else settings.cost
         self._travel, self._overhead = settings.travel, settings.overhead
         self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
@@ -79,7 +79,7 @@ class Prices:
         return time if self.time_has_cost else 0.0
 
     def region_cost(self, region: Region) -> float:
-        """Return what a look at a region costs, without its time and travel."""
+        """Return what a measurement of a region costs, without its time and travel."""
         cost = self._cost
         cost_of_region = checked_price(answer(cost, region), f"cost({region.name})") if callable(cost) else cost
         price = float(cost_of_region + self._overhead)
@@ -89,7 +89,7 @@ class Prices:
         return price
 
     def cheapest(self) -> float:
-        """Return what the cheapest of some typical looks costs, without travel."""
+        """Return what the cheapest of some typical measurements costs, without travel."""
         space, deepest = self._space, 0
         if callable(self._cost):
             bottom = space.deepest()
@@ -98,9 +98,9 @@ class Prices:
         return min(self.region_cost(space.cell(node)) for node in nodes) + float(self.time_cost(self.times.min()))
 
     def default_time(self, budget: float, cheapest: float, chosen: bool) -> float:
-        """Return the usual time of a look: the first of `times`, or, if they are `chosen`, one in the middle.
+        """Return the default time of a measurement: the first of `times`, or a middle one if they are `chosen`.
 
-        It is longer where looks have other costs, and short enough to pay for an opening.
+        It is longer where measurements have other costs, and short enough to pay for an initial design.
         """
         if not chosen:
             return float(self.times[0])
@@ -111,11 +111,11 @@ class Prices:
         return float(max(times[times <= longest], default=times[0]))
 
     def default_cost(self, cheapest: float, time: float) -> float:
-        """Return what the cheapest look costs if it takes this time."""
+        """Return what the cheapest measurement costs if it takes this time."""
         return cheapest + float(self.time_cost(time) - self.time_cost(self.times.min()))
 
     def node_costs(self, nodes: list[Node]) -> Floats:
-        """Return what looks at some nodes cost without their time and travel."""
+        """Return what measurements of some nodes cost without their time and travel."""
         return np.array([self._cost_of_node(node) for node in nodes])
 
     def travel_costs(self, origin: Node, nodes: list[Node]) -> Floats:
@@ -132,7 +132,7 @@ class Prices:
         return checked_price(answer(partial(self._travel, start), end), f"travel({start.name}, {end.name})")
 
     def route(self, location: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
-        """Return the order of a short tour over nodes, always to the nearest next, and its travel cost."""
+        """Return the order of a short route over nodes, always to the nearest next, and its travel cost."""
         left, order, length = list(range(len(nodes))), list[int](), 0.0
         if self._travel is None:
             return left, 0.0
@@ -149,7 +149,7 @@ class Prices:
         return order, length
 
     def route_length(self, cost: float) -> int:
-        """Return how many looks, at `cost` apiece, cost twice as much as a tour over the whole space."""
+        """Return how many measurements, at `cost` apiece, cost twice as much as a route over the whole space."""
         return min(max(round(2 * self._route_of_all / max(cost, 1e-300)), 1), MAX_ROUTE_LENGTH)
 
     @cached_property
@@ -176,7 +176,7 @@ def left(budget: float, costs: Iterable[float]) -> float:
 
 
 def answer(function: Callable[[Region], Any], region: Region) -> Any:
-    """Call a function of the user's with a region; mark what it raises as the user's error."""
+    """Call a user-defined function with a region; mark what it raises as the user's error."""
     try:
         return function(region)
     except Exception as error:

@@ -15,7 +15,9 @@ from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import Exhausted, StudyFileError
 
-MAX_PARTS = 64  # of an opening cell that are tested with the user's `forbidden`, to find an allowed one
+MAX_PARTS = (
+    64  # of a cell of the initial design that are tested with the user's `forbidden`, to find an allowed one
+)
 
 
 def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
@@ -42,7 +44,7 @@ def open_to_allowed(draft: State, cell: int) -> None:
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
-    """Return the fact that splits nodes, with what the user's functions return for the children."""
+    """Return the event that splits nodes, with what the user's functions return for the children."""
     problem = draft.problem
     noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
     if not (noise or forbidden):

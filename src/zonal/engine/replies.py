@@ -1,4 +1,4 @@
-"""Checks of what a policy returns: a policy may be the user's own."""
+"""Checks of what a policy returns: a policy may be user-defined."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Trial:
     time : float
         How long to measure; 1 where times are not chosen.
     cost : float
-        Of the look, including its time and the way to its region; 1 where looks have no cost.
+        Of the measurement, including its time and the way to its region; 1 where measurements have no cost.
     """
 
     number: int

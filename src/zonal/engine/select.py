@@ -1,4 +1,4 @@
-"""The next trial: from the initial design or chosen by the policy, and what it costs where looks have a cost."""
+"""The next trial: from the initial design or chosen by the policy, and what it costs where measurements cost."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ from zonal.policies.base import RoundCosts, Rows
 from zonal.spaces import Node
 from zonal.tree import Tree
 
-WELL_KNOWN_SHARE = 0.25  # of the prior variance: an opening cell with less than this left is not measured
-MIN_ALLOWED_SHARE = 0.5  # of an opening cell that was forbidden later: if less is allowed, none of it is measured
+WELL_KNOWN_SHARE = (
+    0.25  # of the prior variance: a cell of the initial design with less than this left is not measured
+)
+MIN_ALLOWED_SHARE = (
+    0.5  # of a cell of the initial design that was forbidden later: if less is allowed, none of it is measured
+)
 MIN_CANDIDATES = 32  # nodes to choose from where only a part of the space is possible
 MAX_REFINED = 500  # nodes in one round: where the prior already knows every average, refining would not end
 
@@ -50,14 +54,14 @@ def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible 
 
 
 def as_route(state: State, after: State, by: str) -> State:
-    """Return the state with the trials asked for since `state` reordered to a short tour, if that is cheaper."""
+    """Return the state with the trials asked for since `state` reordered to a short route, if that is cheaper."""
     prices, draft = state.problem.prices, state.draft()
     if prices is None or not prices.travel_has_cost:
         return after
     asked = after.asked.since(state.asked.size)
-    for fact in chain.from_iterable(after.events.since(state.events.size)):
-        if not isinstance(fact, Asked):
-            draft.apply_event(fact)
+    for event in chain.from_iterable(after.events.since(state.events.size)):
+        if not isinstance(event, Asked):
+            draft.apply_event(event)
     order, _ = prices.route(_location(state, by), [trial.node for trial in asked])
     for at in order:
         trial, number = asked[at], draft.asked.size
@@ -76,7 +80,7 @@ def _location(state: State, by: str) -> Node | None:
 
 
 def _round_costs(draft: State, prices: Prices, by: str, free: bool) -> RoundCosts:
-    """Return what looks cost now, and how much may be spent."""
+    """Return what measurements cost now, and how much may be spent."""
     location, time = _location(draft, by), draft.created.time
     left = math.inf if free else draft.remaining + SLACK * draft.budget
 
@@ -95,7 +99,7 @@ def _round_costs(draft: State, prices: Prices, by: str, free: bool) -> RoundCost
 
 
 def next_of_design(state: State, terms: RoundCosts | None = None, now: Possible | None = None) -> int | None:
-    """Return the next row of the initial design, the cheapest first where looks cost; None when it is done.
+    """Return the next row of the initial design, the cheapest first where measurements cost; None when it is done.
 
     What is not possible `now` is left for later: trials that were limited do not count as part of the sweep.
     """
@@ -127,10 +131,11 @@ def _left_of_design(state: State) -> Iterator[int]:
 
 
 def _is_informative(state: State, row: int, terms: RoundCosts | None) -> bool:
-    """Tell whether a cell of the opening is worth a look: under a given model, if it is not well known already.
+    """Whether a cell of the initial design is worth measuring: under a given model, if not well known already.
 
-    Where the time of a look is chosen too, only if a look of the usual time shows little. Only then is the gain
-    per cost too small everywhere to tell cells apart; otherwise the policy does well without an opening.
+    Where the time of a measurement is chosen too, only if a measurement of the usual time shows little. Only then
+    is the gain per cost too small everywhere to tell cells apart; otherwise the policy does well without an
+    initial design.
     """
     if state.problem.unknowns.given is None:
         return True
@@ -192,7 +197,7 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
 
 
 def _time(draft: State, row: int, terms: RoundCosts) -> float:
-    """Return how long to look at a cell of the opening: the usual time, or the nearest that can be paid."""
+    """Return how long to measure a cell of the initial design: the usual time, or the nearest that can be paid."""
     if not draft.problem.policy.thrifty:
         return float(terms.times[0])
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]

@@ -53,7 +53,7 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the las
 Check = Callable[[Any, str, Any], Any]
 
 MAX_DESIGN_CELLS = 64
-MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where looks cost almost nothing
+MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
 DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
@@ -156,12 +156,12 @@ class Settings:
 
     @property
     def priced(self) -> bool:
-        """Whether looks have a cost; if not, the budget is a number of looks."""
+        """Whether measurements have a cost; if not, the budget is a number of measurements."""
         return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
 
     @property
     def spends(self) -> tuple[str, ...]:
-        """What a trial spends and tables show: its time where times are chosen, its cost where looks have one."""
+        """What a trial spends and tables show: its time where times are chosen, its cost if there is any."""
         return (("time",) if self.times else ()) + (("cost",) if self.priced else ())
 
     @property
@@ -238,7 +238,7 @@ class Problem:
         self.noise_by_region = self.noise_falls_with_weight or (callable(noise) and not unknown_size)
         # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
         self.default_noise = noise if isinstance(noise, float) else float(not self.empirical)
-        # What is learned then is the noise of about as large a region as an opening measures.
+        # What is learned then is the noise of about as large a region as an initial design measures.
         self.default_root_weight = (
             math.sqrt(self.space.cell((0, 0)).weight / DEFAULT_PARTS) if self.noise_falls_with_weight else 1.0
         )
@@ -246,13 +246,13 @@ class Problem:
         self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
         self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
-        self.prices = Prices(settings) if settings.priced else None  # None if the budget counts looks
+        self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "bound": None, "smallest": None, "weights": {}}
 
     def n_affordable(self, cheapest: float, left: float | None = None) -> int:
-        """Return how many of the cheapest looks the budget, or what is left of it, pays for."""
+        """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
         budget = self.settings.budget
         available = budget if left is None else left
         if self.prices is None:
@@ -278,7 +278,7 @@ class Problem:
         return tuple(self.space.count(depth) for depth in range(h_max + 2))
 
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
-        """Return the depth of the initial design, 0 for none: many cells, but no more than 2/5 of the looks."""
+        """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
         by_default = not self.policy.whole and (self.learned or self.policy.inner)
         if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
@@ -319,6 +319,6 @@ class Problem:
 
 
 def is_of_user(error: Exception) -> bool:
-    """Tell whether a function of the user's failed (but not for lack of memory) or returned a wrong value."""
+    """Tell whether a user-defined function failed (but not for lack of memory) or returned a wrong value."""
     of_user = isinstance(error, InvalidInput) or "raised_by_user" in vars(error)
     return of_user and not isinstance(error, MemoryError)

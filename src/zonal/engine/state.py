@@ -1,8 +1,8 @@
-"""The state of a study after some facts: the tree, the belief, the trials.
+"""The state of a study after some events: the tree, the belief, the trials.
 
-Every change forks the state, writes facts into the fork, and then replaces the old state by one assignment.
-`State.write` is the only writer (`writing.py`). Everything a state holds is a value that is replaced and never
-changed, so a fork is a shallow copy and a state, once made, stays valid for ever. The belief is computed when it
+Every change makes a draft of the state, applies events to it, and then replaces the old state by one assignment.
+`State.apply_event` is the only writer (`apply.py`). Everything a state holds is a value that is replaced and never
+changed, so a draft is a shallow copy and a state, once made, stays valid for ever. The belief is computed when it
 is first read, from the rewards and the belief before. Rewards are relative to 0, more is better; means in the
 table are relative to the prior mean.
 """
@@ -51,19 +51,19 @@ class State:
         space, layout = problem.space, problem.frame.layout
         self.problem = problem
         self.created = created
-        self.events: Log[Transaction] = Log()  # the whole history
-        self.draft_events: tuple[Event, ...] = (created,)  # of the event being written
+        self.events: Log[Transaction] = Log()  # the whole history, a transaction for each call
+        self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(created.h_max)  # the number of nodes at each depth
         self.initial_design: tuple[int, ...] = ()  # rows of the initial design, in order
 
-        # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
+        # From the noise of one unit of time to that of the default time, to which what is learned refers anyway.
         self.noise_scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(created.time)
         self.fit_state: FitState = problem.learner.begin()
         self.cells = space.whole()  # by row, the extent of the region as the space encodes it
         splittable = created.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
         noise = (created.noise if problem.noise_by_region else problem.default_noise) * self.noise_scale
-        # The nodes. Its posterior and what was measured may be out of date; those of `tree` are not.
+        # The nodes. Their posterior may be out of date; that of `posterior_table()` is not.
         self.structure = Tree.root(noise, splittable, created.forbidden)
         if self.model is not None and self.model.noise is not None:
             self.structure = self.structure.in_units(self.model.noise)
@@ -91,13 +91,13 @@ class State:
         self.measured = 0  # trials told, as averages or differences; policies count rounds t by them
         self.last_told = -1  # the trial told last
         self.differences: dict[int, Difference] = {}  # of trials measured as differences
-        self.costs_paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
+        self.costs_paid: dict[int, float] = {}  # what each trial told has cost, where measurements have a cost
         self.last_row_by_worker: dict[str, int] = {}  # the last row of each worker, and of any ("")
-        self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
+        self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
         self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that was failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
-        self.rng_streams = 0  # in use or freed
-        self.free_streams: tuple[int, ...] = ()  # draws of cancelled trials
+        self.rng_streams = 0  # of random numbers, in use or free again
+        self.free_streams: tuple[int, ...] = ()  # those of cancelled trials
         self.n_beside_design = 0  # trials asked for where little was possible, besides the initial design
         self.forbidden_by_user: Flags = self.structure.forbidden  # by row, whether the user's `forbidden` says so
         self.forbidden_regions: dict[int, Region] = {}  # what was forbidden later and still is, by number
@@ -107,10 +107,10 @@ class State:
 
     @classmethod
     def begin(cls, problem: Problem, first: Transaction, foreign: bool = False) -> State:
-        """Return the state after the first event; a `foreign` one, not from a study's own file, is checked."""
+        """Return the state after the first transaction; a `foreign` one, not from the study's file, is checked."""
         created = first[0]
         if not isinstance(created, Created):
-            raise InvalidInput("a study's history begins with Began", created, "Pass all of study.events.")
+            raise InvalidInput("a study's history begins with Created", created, "Pass all of study.events.")
         problem.checked_depth(created.h_max)  # limits how many nodes can follow
         if foreign:
             plausible.began(problem, created)
@@ -134,37 +134,37 @@ class State:
         twin.__dict__ = {**self.__dict__}
         return twin
 
-    def apply_transaction(self, event: Transaction, foreign: bool = False) -> State:
-        """Return the state after one more event; a `foreign` one, not from a study's own file, is checked."""
+    def apply_transaction(self, transaction: Transaction, foreign: bool = False) -> State:
+        """Return the state after one more transaction; a `foreign` one, not from the study's file, is checked."""
         after = self.draft()
-        after._append(event, foreign)
+        after._append(transaction, foreign)
         return after
 
     def apply_transactions(
         self, events: Iterable[Transaction], batch: bool = False, foreign: bool = False
     ) -> State:
-        """Return the state after many events; with `batch` the belief is built from scratch when first read."""
+        """Return the state after many transactions; a `batch` builds the belief once, when first read."""
         after, learner = self.draft(), self.problem.learner
-        for event in events:
-            after._append(event, foreign)
+        for transaction in events:
+            after._append(transaction, foreign)
             if batch and not learner.learns:  # else weights change reward by reward
                 after.rebase()
         return after
 
-    def _append(self, event: Transaction, foreign: bool) -> None:
-        """Write the facts of an event, one after the other."""
+    def _append(self, transaction: Transaction, foreign: bool) -> None:
+        """Apply the events of a transaction, one after the other."""
         if foreign:
-            with plausible.named(self, event):
-                for fact in plausible.facts(event):
-                    plausible.happens(self, fact)
-                    self.apply_event(fact)
+            with plausible.named(self, transaction):
+                for event in plausible.facts(transaction):
+                    plausible.happens(self, event)
+                    self.apply_event(event)
         else:
-            for fact in event:
-                self.apply_event(fact)
+            for event in transaction:
+                self.apply_event(event)
         self.commit()
 
     def commit(self) -> State:
-        """End the event being written, and return the state after it."""
+        """End the transaction being written, and return the state after it."""
         if not self.events.size and self.created.opening:
             self.initial_design = initial_design.spread_out(self)
         self.events = self.events.plus(self.draft_events)
@@ -181,7 +181,7 @@ class State:
 
     @property
     def history(self) -> tuple[Transaction, ...]:
-        """All events, and the facts so far of the one being written."""
+        """All transactions, and the events so far of the one being written."""
         return (*self.events, self.draft_events)
 
     @property
@@ -196,7 +196,7 @@ class State:
 
     @property
     def n_affordable(self) -> int:
-        """N as used at the start of a study: how many of the cheapest looks the budget pays for."""
+        """N as used at the start of a study: how many of the cheapest measurements the budget pays for."""
         return self.problem.n_affordable(self.created.cheapest)
 
     @property
@@ -259,7 +259,7 @@ class State:
         return self.structure
 
     def policy_table(self, terms: RoundCosts | None = None) -> Tree:
-        """Return the nodes as a policy should see them: trials pending make std smaller, and looks may cost."""
+        """The nodes as a policy should see them: pending trials make std smaller, and measurements may cost."""
         if self.pending:
             columns = self.overlay().columns
             tree = self.structure.believed(*columns, self.slots_are_rows, self.tallies, self.pending)
@@ -278,7 +278,7 @@ class State:
             weight, slot = asked.time / self.created.time, int(self.structure.slot[asked.row])
             expected = self.expected_difference(asked.row)
             if expected is None:
-                noise = self.structure.relative.item(asked.row)
+                noise = self.noise_std(asked.row)
                 variance, weight = self.problem.noise_and_weight(noise, None, weight)
                 self._overlay = self._overlay.plus(slot, variance, weight)
             else:
@@ -307,8 +307,8 @@ class State:
 
     def region(self, row: int) -> Region:
         """Return the region of a row."""
-        table, problem = self.structure, self.problem
-        node = int(table.depth[row]), int(table.index[row])
+        nodes, problem = self.structure, self.problem
+        node = int(nodes.depth[row]), int(nodes.index[row])
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
 
@@ -351,7 +351,7 @@ class State:
         return keys, 1.0 if abs(total - 1) <= TOTAL_TOLERANCE else total
 
     def next_stream(self) -> int:
-        """Return the draw number of the next trial: the lowest that is free."""
+        """Return the stream of random numbers of the next trial: the lowest that is free."""
         return min(self.free_streams) if self.free_streams else self.rng_streams
 
     def node_stats(self, row: int) -> NodeStats:
@@ -360,30 +360,32 @@ class State:
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
-        looks = self.tallies.get(row, UNMEASURED).answered
-        for number in self.pending:
-            looks += self.pending[number].row == row
-        return looks
+        n_measured = self.tallies.get(row, UNMEASURED).answered
+        return n_measured + sum(asked.row == row for asked in self.pending.values())
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
         return bool(self.structure.first_child[row] < 0 and not self.structure.smallest[row])
 
-    def spent_on(self, fact: Told) -> tuple[float, float]:
+    def spent_on(self, event: Told) -> tuple[float, float]:
         """Return the time really spent on a trial, and its cost."""
-        asked = self.asked[fact.number]
-        return asked.time if fact.time is None else fact.time, paid(asked, fact.time)
+        asked = self.asked[event.number]
+        return asked.time if event.time is None else event.time, paid(asked, event.time)
+
+    def noise_std(self, row: int) -> float:
+        """Return the noise of a measurement of a node of the default time, in units of what is learned of it."""
+        return self.structure.relative.item(row)
 
     def source_of(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""
         if observed:
-            slot, fact = self.observed[number]
-            return slot, fact.noise, fact.time / self.created.time
+            slot, event = self.observed[number]
+            return slot, event.noise, event.time / self.created.time
         asked = self.asked[number]
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return int(self.structure.slot[asked.row]), self.structure.relative.item(asked.row), weight
+        return int(self.structure.slot[asked.row]), self.noise_std(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""

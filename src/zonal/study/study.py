@@ -262,7 +262,7 @@ class Study(Reading):
         history = iter(events if lazily else listed(events, "events must be those of a study", fix))
         first: Any = next(history, ())
         begun = isinstance(first, list | tuple) and first
-        need(begun, "a study's history begins with Began", first, "Pass all of study.events.")
+        need(begun, "a study's history begins with Created", first, "Pass all of study.events.")
         study = cls._of(checked_again(settings), chain([first], history), truth(batch, "batch"), foreign=True)
         if why:
             study._state = commands.edit(study._state, why)
@@ -278,7 +278,7 @@ class Study(Reading):
         history = iter(events)
         first = next(history, None)
         if not first:
-            raise InvalidInput("a study's history begins with Began", first, "Pass all of study.events.")
+            raise InvalidInput("a study's history begins with Created", first, "Pass all of study.events.")
         state = State.begin(Problem(settings), first, foreign)
         if batch:
             state = state.apply_transactions(history, batch=True, foreign=foreign)
@@ -380,7 +380,7 @@ def _pass_on_doubts(event: Transaction) -> None:
     """Warn of what contradicts the model that was given."""
     for fact in event:
         if isinstance(fact, ModelWarned):
-            warn_user(ModelWarning(fact.doubt))
+            warn_user(ModelWarning(fact.warning))
 
 
 def _renew_locks() -> None:
