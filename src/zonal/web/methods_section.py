@@ -314,7 +314,7 @@ def _mean(study: Reading) -> str:
 def _changes(study: Reading) -> Iterator[str]:
     """Yield what came from elsewhere, what was changed afterwards, and which trials have no value."""
     late = {fact.trial: at for at, (_, fact) in enumerate(study._state.observed) if fact.trial is not None}
-    if count := sum(own.number not in late.values() for own in study.observations):
+    if count := sum(observation.number not in late.values() for observation in study.observations):
         yield f"{counted(count, 'measurement')} made outside the study {_was(count)} included."
     retracted = {_source(record) for record, outcomes in study.history() if outcomes[-1].state == "retracted"}
     facts = (fact for event in study.events for fact in event)
