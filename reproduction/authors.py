@@ -188,16 +188,19 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     """
     run = AuthorsRun(task, budget, rng, modelled=False)
     half_log = math.log(budget**2 / ETA) / 2
-    own: dict[Node, list[float]] = {}  # rewards of each node
+    rewards: dict[Node, list[float]] = {}  # rewards of each node
     # Open: the root is measured like any node, and children compete in the very round that made them.
     leaf = ROOT
     run.measure(leaf)
     while not run.spent:
-        draws = own.setdefault(leaf, [])
+        draws = rewards.setdefault(leaf, [])
         draws.append(run.rewards[-1])
         if len(draws) >= half_log / len(draws):
             run.split(leaf)
-        index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
+        index = [
+            (sum(rewards[node]) + half_log) / len(rewards[node]) if node in rewards else math.inf
+            for node in run.leaves
+        ]
         leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
         run.measure(leaf)
     return run

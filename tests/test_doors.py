@@ -272,7 +272,7 @@ def reopened(study: zn.Study, rng: np.random.Generator) -> zn.Study:
 
 
 def replayed(study: zn.Study, rng: np.random.Generator) -> zn.Study:
-    return zn.Study.replay(study.settings, study.events, at_once=rng.random() < 0.5)
+    return zn.Study.replay(study.settings, study.events, batch=rng.random() < 0.5)
 
 
 def carried(study: zn.Study, rng: np.random.Generator) -> zn.Study:

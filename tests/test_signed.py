@@ -232,7 +232,7 @@ def test_posteriors_are_those_of_what_was_measured(case: Case, sign: int) -> Non
     scale = 1e-8 * math.sqrt(1.3)
     np.testing.assert_allclose(found.mean, sign * expected, rtol=0, atol=scale)
     np.testing.assert_allclose(found.std, std, rtol=0, atol=scale)
-    opened = zn.Study.replay(study.settings, study.events, at_once=True)
+    opened = zn.Study.replay(study.settings, study.events, batch=True)
     np.testing.assert_allclose(opened.predict(wanted).mean, found.mean, rtol=0, atol=scale)
 
 
@@ -327,7 +327,7 @@ def test_studies_that_learn_take_slopes_and_differences(given: dict[str, Any]) -
     assert study.recommend().region.bounds[0, 0] == pytest.approx(math.pi / 10, abs=0.1)
     again = zn.Study.replay(study.settings, study.events)
     assert fingerprint(again) == fingerprint(study)
-    close(zn.Study.replay(study.settings, study.events, at_once=True), study)
+    close(zn.Study.replay(study.settings, study.events, batch=True), study)
     assert first_difference(study.settings, study.events) == ""
 
 

@@ -185,7 +185,7 @@ def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
         zonal("run", "s.db", "--max-failures", 10, "--", "false", code=6)
     study = zn.Study.open("s.db")
     assert not study._state.blocked
-    assert not study._state.failures
+    assert not study._state.failed_trials
     assert [one.state for one in trials()] == ["failed"] * 40
     zonal("run", "s.db", "--", program("print(low)\n"))
     assert zn.Study.open("s.db").measured == 6
@@ -198,7 +198,7 @@ def test_only_the_last_failures_in_a_row_are_taken_back() -> None:
     # A cell three times, the part that took its place once, and then another cell.
     assert [one.state for one in trials()] == ["failed"] * 4 + ["measured"] + ["failed"] * 5
     state = zn.Study.open("s.db")._state
-    assert list(state.failures.values()) == [(0, 1, 2), (3,)]
+    assert list(state.failed_trials.values()) == [(0, 1, 2), (3,)]
     assert list(state.blocked.values()) == [2, 3]
 
 
@@ -220,7 +220,7 @@ def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
     body = "sys.exit(1) if trial else time.sleep(1)\nprint(low)\n"
     said = zonal("run", "s.db", "--workers", 2, "--max-failures", 2, "--", program(body), code=6).stderr
     assert "1 of 6 measured" in zonal("show", "s.db").stdout
-    assert not zn.Study.open("s.db")._state.failures
+    assert not zn.Study.open("s.db")._state.failed_trials
     assert "failed 2 times in a row" in said
 
 

@@ -293,7 +293,7 @@ def test_own_rewards_are_weighed_by_precision_as_the_noise_is_known_now(noise: f
         value, sem = math.sin(number), (None, 0.2, 0.7)[(number // 2) % 3]
         told[trial.node[1]].append((value, sem))
         study.tell(trial, value, sem=sem)
-        table, tree = study.tree, study._state.tree
+        table, tree = study.tree, study._state.posterior_table()
         for row in range(1, 3):
             own = told[int(table.index[row])]
             if not own:

@@ -41,7 +41,7 @@ def test_a_late_value_counts_once_however_often_it_is_told(how: str) -> None:
     for again in (
         study,
         zn.Study.replay(study.settings, before),
-        zn.Study.replay(study.settings, before, at_once=True),
+        zn.Study.replay(study.settings, before, batch=True),
     ):
         again.tell(trial, 0.7)
         again.tell(trial.number, 0.7)

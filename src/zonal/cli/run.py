@@ -120,10 +120,10 @@ class _Shift(RunSession):
         self._part = math.inf if most is None else most
         self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 
-    def tell(self, trial: Trial, said: Any) -> None:
+    def tell(self, trial: Trial, value: Any) -> None:
         """Record a measurement."""
         try:
-            super().tell(trial, said)
+            super().tell(trial, value)
         except TrialError as error:
             raise TrialError(spoken(str(error))) from error
         self.measured = True
@@ -178,18 +178,18 @@ def _logged() -> Iterator[None]:
 def _tidily() -> Iterator[None]:
     """Clean up when this process is told to end; signals that `nohup` and the like ignore stay ignored."""
 
-    def end(number: int, frame: FrameType | None) -> None:
-        for each in before:  # a second one must not disturb the clean-up
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+    def end(received: int, frame: FrameType | None) -> None:
+        for signal_number in before:  # a second one must not disturb the clean-up
+            signal.signal(signal_number, signal.SIG_IGN)
+        raise KeyboardInterrupt if received == signal.SIGINT else SystemExit(128 + received)
 
     numbers = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
-    before: dict[int, Any] = {each: signal.getsignal(each) for each in numbers}
-    before = {each: handler for each, handler in before.items() if handler is not signal.SIG_IGN}
-    for each in before:
-        signal.signal(each, end)
+    before: dict[int, Any] = {signal_number: signal.getsignal(signal_number) for signal_number in numbers}
+    before = {signal_number: handler for signal_number, handler in before.items() if handler is not signal.SIG_IGN}
+    for signal_number in before:
+        signal.signal(signal_number, end)
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

@@ -43,8 +43,8 @@ def numbered(study: Study, trial: int | str, state: str, observation: bool = Fal
         region = study._region(sheets.place_of(study.space, trial))
     except ZonalError as error:
         raise InvalidInput(f"this is neither a number nor a region ({error})", trial, USE_NUMBER) from None
-    same = ((one, past[-1].state) for one, past in study.history() if one.region.key == region.key)
-    numbers = [one.number for one, now in same if now == state]  # only observations are "observed"
+    same = ((record, past[-1].state) for record, past in study.history() if record.region.key == region.key)
+    numbers = [record.number for record, now in same if now == state]  # only observations are "observed"
     many = f"{len(numbers)} {what}s {how} ({', '.join(map(str, numbers))})" if numbers else f"no {what} {how}"
     need(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
     return numbers[0]

@@ -153,8 +153,8 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
             return order
     if useful(labels) is None:
         return as_they_are
-    known = {str(name) for way in ways for name in way}
-    stray = next((label for label in labels if str(label) not in known), labels[0])
+    names = {str(name) for way in ways for name in way}
+    stray = next((label for label in labels if str(label) not in names), labels[0])
     fix = "Give both the same index, or pass .to_numpy() if the order is right as it is."
     raise InvalidInput(f"the index of {what} does not name the same rows, once each", stray, fix)
 

@@ -71,8 +71,8 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     **more
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """
-    known = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
-    need(known, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
+    is_kind = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
+    need(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
         drawn.set_title(headline(study, study.value_name), fontsize="medium")

@@ -37,8 +37,8 @@ class Curve(NamedTuple):
 
 def along(space: Any) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
-    found = space.lines
-    return found[0] if len(found) == 1 else None
+    axes = space.lines
+    return axes[0] if len(axes) == 1 else None
 
 
 def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
@@ -57,7 +57,10 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     if curves[0].symbols:  # for other symbols a band across may be measured: the curve is hatched instead
         hatched = [mark for mark in marked if "hatch" in mark.style]
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
-    confidence_bands = [_posterior(study, ax, *own, hatched, j) for own in zip(curves, style.OTHERS, strict=False)]
+    confidence_bands = [
+        _posterior(study, ax, *curve_and_colour, hatched, j)
+        for curve_and_colour in zip(curves, style.OTHERS, strict=False)
+    ]
     confidence_bands[0].set_label("two standard deviations")
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=style.FUNCTION, lw=1.6, label="reward function f")
@@ -80,26 +83,26 @@ def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: lis
     for mark in hatched:
         if study.space.region(curve.symbols).overlaps(mark.region):
             left, right = outline(mark.region)[j]
-            own = mark.label, mark.style["hatch"]
-            inside[own] = inside.get(own, False) | ((curve.x >= left) & (curve.x <= right))
+            key = mark.label, mark.style["hatch"]
+            inside[key] = inside.get(key, False) | ((curve.x >= left) & (curve.x <= right))
     for (label, hatch), where in inside.items():
-        known = label in ax.get_legend_handles_labels()[1]
+        is_labelled = label in ax.get_legend_handles_labels()[1]
         look: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
-        ax.fill_between(curve.x, low, high, where=where, label=None if known else label, **look)
+        ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label, **look)
     return band
 
 
 def _with_symbols(mark: Mark) -> Mark:
     """Return a mark that names its symbols, beside it or in the legend."""
     region: Any = mark.region
-    named = ", ".join(" or ".join(map(str, own)) for own in region.symbols if own is not None)
+    named = ", ".join(" or ".join(map(str, symbols)) for symbols in region.symbols if symbols is not None)
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
 def combinations(region: Any) -> Iterator[dict[str, Any]]:
     """Yield every combination of the symbols of a region, by axis; an empty one if there are no symbols."""
-    each = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
-    named = {name: symbols for name, symbols in each if symbols is not None}
+    pairs = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
+    named = {name: symbols for name, symbols in pairs if symbols is not None}
     for symbols in itertools.product(*named.values()):
         yield dict(zip(named, symbols, strict=True))
 
@@ -153,10 +156,10 @@ def _references(study: Reading, ax: Axes, j: int) -> None:
 
 def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
     """Return the colours of regions: those of the curves whose symbols they have, else black."""
-    each = zip(curves, style.OTHERS, strict=False)
-    parts = [(space.region(curve.symbols), colour) for curve, colour in each if curve.symbols]
-    found = ((colour for part, colour in parts if part.holds(region)) for region in regions)
-    return [next(own, style.INK) for own in found]
+    coloured = zip(curves, style.OTHERS, strict=False)
+    parts = [(space.region(curve.symbols), colour) for curve, colour in coloured if curve.symbols]
+    fitting = ((colour for part, colour in parts if part.holds(region)) for region in regions)
+    return [next(colours, style.INK) for colours in fitting]
 
 
 def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
@@ -176,8 +179,8 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     y = np.empty(0) if f is None else f(x[:, None])
     low, high = (float(of(np.append(mean, y))) for of in (np.min, np.max))
     # The widest bands are cut off; the narrowest are shown completely.
-    known = reach[np.isfinite(reach)]
-    margin = max(0.6 * (high - low), 1.1 * float(known.min()) if known.size else 1.0)
+    finite = reach[np.isfinite(reach)]
+    margin = max(0.6 * (high - low), 1.1 * float(finite.min()) if finite.size else 1.0)
     far = 10 * (margin + high - low)
     for half, alpha, label in (
         (np.minimum(reach, far), 0.18, "plus variation of f within it"),

@@ -113,8 +113,8 @@ def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
 def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
     # Events do not store the best region: it is computed again, which takes long for large trees.
-    each = max(len(study.tree) * study.measured**2 * len(study.models), 1)
-    number = min(study.measured, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
+    work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
+    number = min(study.measured, int(np.clip(WORK / work, 2, MOST_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.measured > 1:
         moments = np.unique(np.linspace(1, study.measured, number).round().astype(int))
@@ -122,20 +122,22 @@ def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
-    mean, std = np.array([own._settle()[1:] for own in then]).T
+    mean, std = np.array([snapshot._settle()[1:] for snapshot in then]).T
     return x, mean, std
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
     """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per player."""
     ax, names = axes_or_new(ax), list(rehearsal.campaigns)
-    for place, (name, own) in enumerate(rehearsal.campaigns.items()):
+    for place, (name, campaigns) in enumerate(rehearsal.campaigns.items()):
         colour = ESTIMATE if name.startswith("Zonal") else FUNCTION
-        runs = len(own.regrets)
+        runs = len(campaigns.regrets)
         spread = place + 0.24 * (np.arange(runs) / max(runs - 1, 1) - 0.5)
-        ax.scatter(own.regrets, spread, s=12, color=colour, alpha=0.35, lw=0)
-        error = 0.0 if np.isnan(own.sem) else own.sem
-        ax.errorbar(own.mean, place, xerr=error, fmt="o", color=colour, ms=6, capsize=3, mec="white", mew=0.8)
+        ax.scatter(campaigns.regrets, spread, s=12, color=colour, alpha=0.35, lw=0)
+        error = 0.0 if np.isnan(campaigns.sem) else campaigns.sem
+        ax.errorbar(
+            campaigns.mean, place, xerr=error, fmt="o", color=colour, ms=6, capsize=3, mec="white", mew=0.8
+        )
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))

@@ -59,9 +59,9 @@ def _curve(study: Reading, ax: Axes, j: int, colour: str, line: Any) -> None:
     """Draw the correlation along a continuous axis, and that of each model."""
     space, share = study.space, np.linspace(0, 1, 200)
     wide = space.sides()[j]
-    each, mean = _correlations(study, j, share * wide)
-    if len(each) > 1:
-        ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
+    by_model, mean = _correlations(study, j, share * wide)
+    if len(by_model) > 1:
+        ax.plot(share, by_model.T, color=colour, lw=0.6, alpha=0.4)
     axis = axis_of(space, j)
     size = f"{wide:.3g} {axis.measured_in or axis.unit}".rstrip()
     ax.plot(share, mean, color=colour, lw=2, ls=line, label=f"{axis.name}, {size} wide")
@@ -77,10 +77,10 @@ def _say_noise(study: Reading, ax: Axes) -> None:
 
 def _correlations(study: Reading, j: int, reach: Floats) -> tuple[Floats, Floats]:
     """Return the correlation by distance on one axis: of each model, and on average by weight."""
-    space, weights = study.space, np.array([own.weight for own in study.models])
+    space, weights = study.space, np.array([weighted.weight for weighted in study.models])
     axes = space.axes or [PlainAxis(space.symbolic)] * space.d
-    each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in study.models])
-    return each, weights @ each / weights.sum()
+    by_model = np.array([_correlation(weighted.model.kernel, j, axes, reach) for weighted in study.models])
+    return by_model, weights @ by_model / weights.sum()
 
 
 def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:

@@ -118,14 +118,14 @@ def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
     """Return the polygons of the members, in the order of the tree; None if there are none."""
-    own = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
-    if own is None or space.axes is not None:
+    geometries = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
+    if geometries is None or space.axes is not None:
         return None
-    listed = list(in_order(own, space.ways, "shapes"))
+    listed = list(in_order(geometries, space.ways, "shapes"))
     problem = f"shapes must be one for each of {space.size} members"
     need(len(listed) == space.size, problem, len(listed), "Pass as many.")
-    found = outlines(listed)
-    return [found[row] for row in space.rows.tolist()] if any(found) else None
+    polygons = outlines(listed)
+    return [polygons[row] for row in space.rows.tolist()] if any(polygons) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +149,8 @@ class Map:
         space = self.study.space
         if space.axes is None or len(space.axes) == 2:
             return None
-        found = self.study.found.bounds
-        others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
+        bounds = self.study.found.bounds
+        others = {space.names[at]: tuple(bounds[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
     @property
@@ -230,8 +230,8 @@ class Map:
     def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
         space = self.study.space
         mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
-        for cell, *own in zip(*self.coloured, strict=True):
-            mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = own
+        for cell, *values in zip(*self.coloured, strict=True):
+            mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = values
         if self.truth is not None:
             mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
         x, y = space.features[:, self.j], space.features[:, self.k]
@@ -283,7 +283,7 @@ def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Fl
     """Draw polygons, coloured by value; return what is coloured."""
     from matplotlib.collections import PatchCollection
 
-    drawn = [at for at, own in enumerate(shapes) if own]
+    drawn = [at for at, shape in enumerate(shapes) if shape]
     shown: Any = PatchCollection([area(shapes[at]) for at in drawn], **colours)
     shown.set(array=values[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
     ax.add_collection(shown)
@@ -301,14 +301,14 @@ def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
 
 def _polygons(geometry: Any) -> list[Any]:
     """Return the polygons of a geometry, each as its outer ring and its holes."""
-    kind, found = (geometry or {}).get("type"), geometry or {}
+    kind, document = (geometry or {}).get("type"), geometry or {}
     if kind == "GeometryCollection":
-        return [polygon for part in found["geometries"] for polygon in _polygons(part)]
+        return [polygon for part in document["geometries"] for polygon in _polygons(part)]
     if kind == "Feature":
-        return _polygons(found["geometry"])
+        return _polygons(document["geometry"])
     if kind == "Polygon":
-        return [found["coordinates"]]
-    return list(found["coordinates"]) if kind == "MultiPolygon" else []
+        return [document["coordinates"]]
+    return list(document["coordinates"]) if kind == "MultiPolygon" else []
 
 
 def _turned(polygon: Sequence[Any]) -> list[Floats]:

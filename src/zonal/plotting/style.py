@@ -256,9 +256,9 @@ def marks(study: Reading) -> Iterator[Mark]:
         yield Mark(region, "cannot be measured", BARRED)
     for trial in study.pending:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
-    found = found_label(study)
-    if found:
-        yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+    best_label = found_label(study)
+    if best_label:
+        yield Mark(study.found, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
 def _held(study: Reading) -> Iterator[Mark]:
@@ -306,7 +306,7 @@ def _joined(tags: list[tuple[str, Floats]], inside: bool) -> dict[Place, str]:
         (left, bottom), (right, top) = corners.min(axis=0), corners.max(axis=0)
         below = top > HIGH
         x, y = (left + right) / 2, bottom if below and not inside else top
-        near = (own for own in written if abs(own[0] - x) < TAG_WIDE and abs(own[1] - y) < TAG_HIGH)
+        near = (text for text in written if abs(text[0] - x) < TAG_WIDE and abs(text[1] - y) < TAG_HIGH)
         place = next(near, (x, y, below))
         written[place] = f"{written.get(place, '')} {tag}".lstrip()
     return written

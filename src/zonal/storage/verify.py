@@ -42,7 +42,7 @@ def first_difference(settings: Settings, history: Iterable[Transaction]) -> str:
 def _in_a_row(state: State | None, left: list[Transaction]) -> list[Transaction]:
     """Return the next event; where travel costs, all trials asked for in a row, which may be of one call."""
     prices, first = None if state is None else state.problem.prices, _call(left[0])
-    if prices is None or not prices.travels or not isinstance(first, events.Asked):
+    if prices is None or not prices.travel_has_cost or not isinstance(first, events.Asked):
         return left[:1]
 
     def same_call(event: Transaction) -> bool:
@@ -78,7 +78,7 @@ def _next_calls(
         try:
             decided = after = _decide(settings, after, batch[stop - 1])
             if before is not None and stop > at + 1:  # several trials are asked for in the order of a tour
-                decided = select.as_tour(before, after, _call(batch[at]).by)
+                decided = select.as_route(before, after, _call(batch[at]).by)
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
@@ -141,7 +141,7 @@ DECIDED: dict[type, Callable[[State, Any, Transaction], State]] = {
         state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
     ),
     events.Told: lambda state, fact, event: commands.tell(state, fact, _observed(event)),
-    events.Closed: lambda state, fact, event: commands.end(
+    events.Closed: lambda state, fact, event: commands.close_trial(
         state, fact.number, fact.state == "failed", retry=not fact.blocked, note=fact.note
     ),
     events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
@@ -159,7 +159,7 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
     if state is None:
         return commands.begin(settings)
     decide = DECIDED.get(type(fact))
-    return state.apply((fact,)) if decide is None else decide(state, fact, event)
+    return state.apply_transaction((fact,)) if decide is None else decide(state, fact, event)
 
 
 def difference(was: Any, now: Any, at: str = "") -> str:

@@ -84,7 +84,7 @@ def imported(content: bytes) -> Study:
     try:
         decoded = settings_from_json(json.dumps(json.loads(lines[0])["settings"]), {})
         need(not decoded.missing, "an export cannot hold a setting of the user's own", decoded.missing, FIX)
-        return Study.replay(decoded.settings, map(decoded.read, texts()), at_once=True)
+        return Study.replay(decoded.settings, map(decoded.read, texts()), batch=True)
     except Exception as error:  # somebody may have changed a line, and the digest too
         reason = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
         problem = f"line {at + 1} is not what was exported ({reason})"

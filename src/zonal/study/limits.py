@@ -54,7 +54,7 @@ def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None =
         state, banned = study._state, with_feedback(study._region(region), None)
         checks.forbidden(state, banned)
         fact = Forbidden(banned, text(note, "a note"), person() if by is None else text(by, "by"))
-        if all(banned.key != ban.key for ban in state.bans.values()):
+        if all(banned.key != ban.key for ban in state.forbidden_regions.values()):
             after = commands.forbid(state, fact)
             checks.anything_left(after, banned)
             study._commit(after)
@@ -72,11 +72,11 @@ def allow(study: Study, region: RegionLike) -> int:
     """
     with study._writing(partly=True):
         state, wanted = study._state, study._region(region)
-        trials, bans = commands.failed(state, wanted), commands.banned(state, wanted)
-        after = commands.forgive(state, trials, bans)
+        trials, bans = commands.failed_within(state, wanted), commands.forbidden_within(state, wanted)
+        after = commands.unblock(state, trials, bans)
         if after is None:
             fix = "study.table() lists what was failed."
-            larger = [ban.name for ban in state.bans.values() if ban.overlaps(wanted)]
+            larger = [ban.name for ban in state.forbidden_regions.values() if ban.overlaps(wanted)]
             if state.problem.is_forbidden(wanted):
                 fix = "It is forbidden; that cannot be taken back."
             elif larger:
@@ -90,6 +90,6 @@ def forgive(study: Study, trials: Iterable[Trial]) -> None:
     """Take back the failures of single trials that failed for other reasons than their region."""
     with study._writing(partly=True):
         several = listed(trials, "trials must be a list", "Pass [trial], even for one.")
-        after = commands.forgive(study._state, [study._asked(trial).number for trial in several])
+        after = commands.unblock(study._state, [study._asked(trial).number for trial in several])
         if after is not None:
             study._commit(after)

@@ -133,7 +133,7 @@ def _decided(study: Study, number: int, key: str, by: str, now: Possible | None)
     for _ in range(number):
         state = select.ask(state, by, key, now=now)
     if number > 1:
-        state = select.as_tour(before, state, by)
+        state = select.as_route(before, state, by)
     study._commit(state)
     return state.asked.since(before.asked.size)
 
@@ -202,7 +202,7 @@ def tell(
 def _more(study: Study, fact: Told, region: Region, slopes: Any, minus: Any) -> tuple[Told, tuple[Observed, ...]]:
     """Return a measurement as a difference, if it is one, and the slopes measured with it, after checking."""
     other = None if minus is None else study._region(minus)
-    checks.seen(study._state, region, other, fact.sem)
+    checks.usable(study._state, region, other, fact.sem)
     return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
 
 
@@ -332,12 +332,15 @@ def fail(study: Study, trial: Trial | int, retry: bool = True, note: str = "") -
     retry = truth(retry, "retry")
     with study._writing(partly=True):
         number, note = _under_way(study, trial), text(note, "a note")
-        before, after = study._state, commands.end(study._state, number, failed=True, retry=retry, note=note)
+        before, after = (
+            study._state,
+            commands.close_trial(study._state, number, failed=True, retry=retry, note=note),
+        )
         study._commit(after)
     row, by = after.asked[number].row, after.asked[number].by
     certain = not is_running(by)  # at its end a run may take its failures back
     if certain and retry and len(after.blocked) > len(before.blocked):
-        region, times = after.region(row), len(after.failures[row])
+        region, times = after.region(row), len(after.failed_trials[row])
         if times > 1:
             message = "region %s was failed %d times in a row and will not be asked for again"
             study._log(logging.WARNING, message, region.name, times)
@@ -353,7 +356,7 @@ def cancel(study: Study, trial: Trial | int, note: str = "") -> None:
     """
     with study._writing(partly=True):
         number, note = _under_way(study, trial), text(note, "a note")
-        study._commit(commands.end(study._state, number, failed=False, retry=True, note=note))
+        study._commit(commands.close_trial(study._state, number, failed=False, retry=True, note=note))
 
 
 def annotate(study: Study, trial: Trial | int, note: str) -> None:
@@ -361,7 +364,7 @@ def annotate(study: Study, trial: Trial | int, note: str) -> None:
     with study._writing(partly=True):
         number = study._asked(trial).number
         checks.valueless(study._state, number)
-        study._commit(study._state.apply((Noted(number, text(note, "a note")),)))
+        study._commit(study._state.apply_transaction((Noted(number, text(note, "a note")),)))
 
 
 def claim(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
@@ -377,7 +380,7 @@ def claim(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | Non
         state = study._state
         found = next(filter(wanted, state.pending.values()), None)
         if found is not None:
-            study._commit(state.apply((Claimed(found.number, name),)))
+            study._commit(state.apply_transaction((Claimed(found.number, name),)))
     return None if found is None else trial_of(state, found)
 
 
@@ -421,7 +424,7 @@ def observe(
         seen = with_feedback(study._region(region), by)
         other = None if minus is None else with_feedback(study._region(minus), by)
         value, sem = checks.measured(study._state, value, sem, note, by=by)
-        checks.seen(study._state, seen, other, sem)
+        checks.usable(study._state, seen, other, sem)
         number = study._state.observed.size
         spent = checks.time_spent(study._state, time) or 1.0
         fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
@@ -441,7 +444,7 @@ def _say(study: Study, what: str, region: Region, value: float | None) -> None:
 def _under_way(study: Study, trial: Trial | int) -> int:
     """Return the number of a trial pending; raise if it is not."""
     number = study._asked(trial).number
-    checks.under_way(study._state, number)
+    checks.pending(study._state, number)
     return number
 
 

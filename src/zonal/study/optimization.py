@@ -161,7 +161,7 @@ def refine(
     spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
     known = noise is not None or not callable(study.settings.noise)
     need(known, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
-    spread = standard_deviation(study._state.table.noise.item(0) if noise is None else noise, "noise")
+    spread = standard_deviation(study._state.structure.noise.item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
         # No more points than the budget can be measured: only the most promising are kept.
@@ -202,8 +202,8 @@ def twice(study: Study, tolerance: float) -> Callable[[], bool]:
 def _is_enough(study: Study, tolerance: float) -> bool:
     """Tell whether a study's answer is good enough; a learned model needs some more."""
     state = study._state
-    judged = state.measured >= binding.opening_size(state) + JUDGE or not state.problem.learned
-    if not judged or select.next_of_opening(state) is not None:
+    judged = state.measured >= binding.design_size(state) + JUDGE or not state.problem.learned
+    if not judged or select.next_of_design(state) is not None:
         return False
     wrong = study.misclassified
     return (study.recommend().gap if wrong is None else wrong) <= tolerance

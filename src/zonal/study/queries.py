@@ -49,7 +49,7 @@ def settle(study: Reading) -> tuple[Region, float, float]:
     with study._lock:
         state = study._state
         row = binding.recommend(state)
-    tree = state.tree
+    tree = state.posterior_table()
     return state.region(row), _value(state, tree.mean.item(row)), tree.std.item(row)
 
 
@@ -78,14 +78,16 @@ def recommend(
     theta = checked_probability(theta, "theta")
     with study._lock:
         state = study._state
-        rows = confidence.ranking(state.tree, binding.recommend(state), number)
+        rows = confidence.ranking(state.posterior_table(), binding.recommend(state), number)
         if isinstance(state.belief, EmpiricalBelief):
             sure = [Standing(math.nan, math.nan)] * len(rows)
         else:
-            sure = confidence.standings(state.tree, views(state, pending=False), np.array(rows), theta)
+            sure = confidence.standings(
+                state.posterior_table(), views(state, pending=False), np.array(rows), theta
+            )
     tree, found = tree_of(state), []
     for row, standing in zip(rows, sure, strict=True):
-        where = state.region(row), state.tree.node(row)
+        where = state.region(row), state.posterior_table().node(row)
         mean, std = float(tree.mean[row]), float(tree.std[row])
         found.append(Recommendation(*where, mean, std, *standing, unit=study.value_unit))
     return found[0] if k is None else found
@@ -104,9 +106,9 @@ def outlook(study: Reading, n: int) -> Outlook:
         for _ in range(number):
             future = select.ask(future, "", free=True)
         asked = future.asked.since(first.asked.size)
-        ratio = np.array([own.time for own in asked]) / future.began.time
+        ratio = np.array([own.time for own in asked]) / future.created.time
         known, row = views(future, pending=False), binding.recommend(future)
-        return confidence.outlook(future.tree, known, row, [own.row for own in asked], ratio)
+        return confidence.outlook(future.posterior_table(), known, row, [own.row for own in asked], ratio)
 
 
 def above(
@@ -158,7 +160,7 @@ def _beyond(
         else:
             usual, limit = SURE, finite_number(without_unit(threshold, study.value_unit, "threshold"), "threshold")
         wanted = checked_probability(usual if probability is None else probability, "probability")
-        rows = candidates(state.tree)
+        rows = candidates(state.posterior_table())
         models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
         chance = _chance(state, side, limit, models)
     tree = tree_of(state)
@@ -210,7 +212,11 @@ def misclassified(study: Reading) -> float | None:
     with study._lock:
         state = study._state
         limit = binding.limit(state)
-        return None if limit is None else confidence.misclassified(state.tree, views(state, pending=False), limit)
+        return (
+            None
+            if limit is None
+            else confidence.misclassified(state.posterior_table(), views(state, pending=False), limit)
+        )
 
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[confidence.Under]) -> Floats:
@@ -256,11 +262,11 @@ def stands_out(study: Reading) -> bool:
         best, whole = binding.recommend(state), 0
         if best == whole or not binding.has_scale(state):
             return False
-        joint = state.belief.covariance(state.tree.slot[[best, whole]])
+        joint = state.belief.covariance(state.posterior_table().slot[[best, whole]])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
-    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.count)), 1)))
+    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.posterior_table().count)), 1)))
     spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
-    advantage = float(state.tree.mean[best] - state.tree.mean[whole])
+    advantage = float(state.posterior_table().mean[best] - state.posterior_table().mean[whole])
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
 
 
@@ -314,7 +320,7 @@ def relative_std(study: Reading, regions: Sequence[RegionLike] | None = None) ->
         return known(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
-        return state.belief.doubt(state.belief.columns[1])[state.tree.slot]
+        return state.belief.doubt(state.belief.columns[1])[state.posterior_table().slot]
 
 
 def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
@@ -353,11 +359,11 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
         rows = [state.find(region) for region in regions]
         if None not in rows:
             at = np.array(rows, dtype=np.intp)
-            return state.tree.mean[at], state.tree.std[at] ** 2
+            return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
     return state.belief.predict(state.problem.feedback.footprints(regions))
 
 
 def tree_of(state: State) -> TreeTable:
     """Return the tree in the user's units."""
     sign = state.problem.sign
-    return state.tree.snapshot(sign * state.prior_mean, sign, state.began.time)
+    return state.posterior_table().snapshot(sign * state.prior_mean, sign, state.created.time)

@@ -67,7 +67,7 @@ class Reading(metaclass=Named):
     @property
     def id(self) -> str:
         """Identifies the study and its trials; copies keep it."""
-        return self._state.began.id
+        return self._state.created.id
 
     @property
     def settings(self) -> Settings:
@@ -119,7 +119,7 @@ class Reading(metaclass=Named):
     @property
     def _looks_left(self) -> int:
         """How many of the cheapest looks may still be asked for."""
-        return self._state.problem.looks(self._state.began.cheapest, self._state.remaining)
+        return self._state.problem.n_affordable(self._state.created.cheapest, self._state.remaining)
 
     @property
     def trials(self) -> list[TrialRecord]:
@@ -145,7 +145,7 @@ class Reading(metaclass=Named):
     @property
     def forbidden(self) -> tuple[Region, ...]:
         """Regions that `forbid` forbade since the study began and that were not allowed again."""
-        return tuple(self._state.bans.values())
+        return tuple(self._state.forbidden_regions.values())
 
     @property
     def prior_mean(self) -> float:
@@ -174,8 +174,10 @@ class Reading(metaclass=Named):
         noise, problem = self.settings.noise, self._state.problem
         learned: Any = noise if isinstance(noise, float) else None
         if model.noise is not None:
-            learned = model.noise * math.sqrt(self._state.began.time)
-            learned = PerWeight(learned * problem.usual_root) if problem.falls else learned
+            learned = model.noise * math.sqrt(self._state.created.time)
+            learned = (
+                PerWeight(learned * problem.default_root_weight) if problem.noise_falls_with_weight else learned
+            )
         return replace(model, mean=self._sign * model.mean, noise=learned, spread=dict(model.spread))
 
     @property
@@ -196,7 +198,7 @@ class Reading(metaclass=Named):
         else:
             number = whole_number(trial, "a trial", 0)
         asked = state.asked[number] if number < state.asked.size else None
-        if asked is None or own not in (None, (state.began.id, asked.node, asked.replicate)):
+        if asked is None or own not in (None, (state.created.id, asked.node, asked.replicate)):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
                 "that ask() returned, or its number."
@@ -233,7 +235,7 @@ class Reading(metaclass=Named):
         now, moments = self._state, dict[int, Reading]()
         wanted = [whole_number(number, "a number of measurements", 0, now.measured) for number in measured]
         first, *later = now.events
-        states = accumulate(later, State.apply, initial=State.begin(now.problem, first))
+        states = accumulate(later, State.apply_transaction, initial=State.begin(now.problem, first))
         left = set(wanted)
         while left:
             state = next(states)
@@ -271,7 +273,7 @@ class Reading(metaclass=Named):
     def __repr__(self) -> str:
         """Return the progress."""
         how_far = summary.standing(self).rpartition(", ")[0]
-        return f"<Study: {how_far}, {self._state.table.size} nodes>"
+        return f"<Study: {how_far}, {self._state.structure.size} nodes>"
 
     if not TYPE_CHECKING:
 
@@ -289,7 +291,7 @@ class Reading(metaclass=Named):
 
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
-    look = asked.replicate, state.began.id, asked.time, asked.cost
+    look = asked.replicate, state.created.id, asked.time, asked.cost
     return Trial(asked.number, asked.node, state.region(asked.row), *look)
 
 
@@ -310,4 +312,4 @@ def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
     for number, (_, fact) in enumerate(state.observed):
         past = became[True, number]
         value, sem = next((own.value, own.sem) for own in reversed(past) if own.value is not None)
-        yield Observation(number, fact.region, value, sem, past[-1].note, fact.minus, state.began.id), past
+        yield Observation(number, fact.region, value, sem, past[-1].note, fact.minus, state.created.id), past

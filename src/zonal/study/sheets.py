@@ -192,7 +192,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
         if answer is not None and cells.get("minus"):
             other = study._region(place_of(study.space, cells["minus"]))
-            checks.seen(study._state, was.region, other, answer.sem)
+            checks.usable(study._state, was.region, other, answer.sem)
             answer = replace(answer, minus=other)
         note = cells.get("note", "")
         same = first.setdefault(number, (answer, note)) == (answer, note)
@@ -266,7 +266,7 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         if answer is None:
             found.empty += 1
             return
-        checks.seen(study._state, region, minus, answer.sem)
+        checks.usable(study._state, region, minus, answer.sem)
         before = seen.setdefault(_sort(region, minus), [])
         kind = found.known if any(answer.repeats(*own) for own in before) else found.new
         kind.append((region, replace(answer, minus=minus)))

@@ -232,11 +232,11 @@ class Study(Reading):
         state = self._state
         if events:
             with journal.applying():
-                state = state.apply_all(events)
-        self._state = state if journal.opened.knows else state.blind()
+                state = state.apply_transactions(events)
+        self._state = state if journal.opened.knows else state.without_posterior()
 
     @classmethod
-    def replay(cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False) -> Self:
+    def replay(cls, settings: Settings, events: Iterable[Transaction], *, batch: bool = False) -> Self:
         """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
         The events are not checked: they are to come from a study. Events that do not fit together raise an
@@ -246,20 +246,20 @@ class Study(Reading):
         ----------
         settings, events
             Those of a study.
-        at_once : bool
+        batch : bool
             Build the posterior once, at the end: much faster, and the same up to rounding.
         """
         fix = "Pass study.settings and study.events."
         need(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
         lazily = isinstance(events, Iterator)
         history = events if lazily else listed(events, "events must be those of a study", fix)
-        settings, at_once = checked_again(settings), truth(at_once, "at_once")
+        settings, batch = checked_again(settings), truth(batch, "batch")
         problem = "these events do not make a study ({})"
         with applying(InvalidInput, lambda error: InvalidInput(problem.format(error), events, fix)):
-            return cls._of(settings, history, at_once)
+            return cls._of(settings, history, batch)
 
     @classmethod
-    def _of(cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True) -> Self:
+    def _of(cls, settings: Settings, events: Iterable[Transaction], batch: bool = True) -> Self:
         """Return the study that the events of another make."""
         study = cls.__new__(cls)
         study._renew_lock()
@@ -268,11 +268,11 @@ class Study(Reading):
         if not first:
             raise InvalidInput("a study's history begins with Created", first, "Pass all of study.events.")
         state = State.begin(Problem(settings), first)
-        if at_once:
-            state = state.apply_all(history, at_once=True)
+        if batch:
+            state = state.apply_transactions(history, batch=True)
         else:
             for event in history:
-                state = state.apply(event)
+                state = state.apply_transaction(event)
                 state.belief  # noqa: B018  # computed step by step, as it was originally
         study._state = state
         return study
@@ -314,7 +314,7 @@ class Study(Reading):
         """Add `n` measurements to the budget; where looks have a cost, that amount."""
         more = checks.added(self._state, n)
         with self._writing(partly=True):
-            self._commit(self._state.apply((Extended(more),)))
+            self._commit(self._state.apply_transaction((Extended(more),)))
 
     def _commit(self, state: State) -> None:
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
@@ -323,19 +323,19 @@ class Study(Reading):
             self._journal.append(state.events.since(before.events.size))
         self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.worked_out is not None:
-            complaints = {str(own): own for own in state.worked_out.complaints}
+        if state.posterior is not None:
+            complaints = {str(own): own for own in state.posterior.complaints}
             heard, self._complaints = self._complaints, self._complaints | complaints.keys()
             for text_, complaint in complaints.items():
                 if text_ not in heard:
                     warn_user(complaint)
-        if state.known is not before.known:
+        if state.fit_state is not before.fit_state:
             for event in state.events.since(before.events.size):
                 _pass_on_doubts(event)
 
     def _switch(self, state: State) -> None:
         before, self._state = self._state, state
-        wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
+        wanted = state.posterior is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
 
@@ -368,7 +368,7 @@ def _pass_on_doubts(event: Transaction) -> None:
     """Warn of what contradicts the model that was given."""
     for fact in event:
         if isinstance(fact, ModelWarned):
-            warn_user(ModelWarning(fact.doubt))
+            warn_user(ModelWarning(fact.warning))
 
 
 def _renew_locks() -> None:

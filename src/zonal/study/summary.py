@@ -69,7 +69,7 @@ class RegionProbabilities(Records[RegionProbability]):
         """
         sign, limit = (1 if self.side == "above" else -1), self.threshold
         title = self.title.replace("Regions", "Patches of regions", 1)
-        return patches(self.found, lambda mean: sign * (mean - limit), self.unit, title, within)
+        return patches(self.records, lambda mean: sign * (mean - limit), self.unit, title, within)
 
 
 def for_programs(answer: Any, **style: Any) -> str:
@@ -95,9 +95,9 @@ def plain(thing: Any) -> Any:
         case Recommendation():
             return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
         case RegionProbabilities():
-            return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
+            return {"title": thing.title, "regions": thing.records, "likeliest": thing.likeliest}
         case Patches():
-            return {"title": thing.title, "patches": thing.found}
+            return {"title": thing.title, "patches": thing.records}
     return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
 
 
@@ -193,7 +193,7 @@ def beyond(study: Reading) -> str:
     share = wrong / study.space.cell((0, 0)).weight
     side = "above" if study.direction == "maximize" else "below"
     limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
-    held = f"{counted(len(found.found), 'region')} classified as {side} {limit}"
+    held = f"{counted(len(found.records), 'region')} classified as {side} {limit}"
     return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
 
 

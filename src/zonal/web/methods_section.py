@@ -152,7 +152,7 @@ def _seen(feedback: Feedback) -> str:
 
 def _choice(study: Reading, cite: _Citations) -> str:
     problem = study._state.problem
-    kind = study._state.began.policy.partition("(")[0]
+    kind = study._state.created.policy.partition("(")[0]
     how, names = POLICIES.get(kind, (f"by a policy of our own, {kind}", ()))
     text = f"Regions to measure were chosen {_together(study)}{how}{cite(*names)}"
     if isinstance(problem.policy, KnowledgeGradient) and problem.learned:
@@ -165,7 +165,7 @@ def _swept(study: Reading) -> int:
     """Return how many of the first trials were of the initial design."""
     state, swept = study._state, 0
     for asked in state.asked:
-        if asked.row not in state.opening or asked.replicate > 1:
+        if asked.row not in state.initial_design or asked.replicate > 1:
             break
         swept += 1
     return swept
@@ -315,7 +315,7 @@ def _mean(study: Reading) -> str:
 def _changes(study: Reading) -> Iterator[str]:
     """Yield what came from elsewhere, what was changed afterwards, and which trials have no value."""
     late = {fact.trial: at for at, (_, fact) in enumerate(study._state.observed) if fact.trial is not None}
-    if count := sum(own.number not in late.values() for own in study.observations):
+    if count := sum(observation.number not in late.values() for observation in study.observations):
         yield f"{counted(count, 'measurement')} made outside the study {_was(count)} included."
     retracted = {_source(record) for record, outcomes in study.history() if outcomes[-1].state == "retracted"}
     facts = (fact for event in study.events for fact in event)

@@ -156,7 +156,7 @@ def _settings(study: Reading) -> str:
     """Return what was given, and what was used where the default has a meaning of its own."""
     settings, problem = study.settings, study._state.problem
     given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
-    usual = {"policy": f"{study._state.began.policy}, the default"}
+    usual = {"policy": f"{study._state.created.policy}, the default"}
     if not problem.empirical:
         usual |= {"kernel": "learned", "noise": "learned"}
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"

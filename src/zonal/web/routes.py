@@ -191,14 +191,14 @@ def described(version: str) -> dict[str, Any]:
 
 def _operation(route: Route) -> dict[str, Any]:
     in_path = {"name": NAME, "trial": TRIAL}
-    places = [_parameter(name, own, "path") for name, own in in_path.items() if f"{{{name}}}" in route.path]
+    places = [_parameter(name, schema, "path") for name, schema in in_path.items() if f"{{{name}}}" in route.path]
     words = re.sub("[{}]|/api", "", route.path).strip("/")
     called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
-    found: dict[str, Any] = {"summary": route.about, "operationId": called}
+    operation: dict[str, Any] = {"summary": route.about, "operationId": called}
     if route.method == "POST":
         body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.says)}
         content = {"application/json": {"schema": {**body, "required": list(route.needs)}}}
-        found["requestBody"] = {"required": bool(route.needs), "content": content}
+        operation["requestBody"] = {"required": bool(route.needs), "content": content}
         if route.word == "ask":
             key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
@@ -208,7 +208,7 @@ def _operation(route: Route) -> dict[str, Any]:
     errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
     answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "Unchanged."}}
-    return {**found, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
+    return {**operation, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
 
 
 def _lenient(says: Mapping[str, Any]) -> dict[str, Any]:
