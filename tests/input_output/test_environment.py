@@ -50,7 +50,7 @@ def test_neither_options_nor_a_recipe_make_such_a_study(tmp_path: Path) -> None:
     refused = zonal("new", tmp_path / "y.db", *words, code=1)
     assert "axis 'T' and axis 't' have the same environment variable" in refused.stderr
     assert not (tmp_path / "y.db").exists()
-    with pytest.raises(zn.InvalidInput, match="recipe, axes.t: axis 'T' and axis 't'"):
+    with pytest.raises(zn.InvalidInput, match=r"recipe, axes\.t: axis 'T' and axis 't'"):
         space(parse_recipe("[axes]\nT = [300, 600]\nt = [1, 5]\n"))
 
 

@@ -51,15 +51,6 @@ class AxisDefaults:
         made = alike(self, self.again()) and isinstance(self.name, str)
         need(made, "this is not an axis that Zonal has made", self, RESTORE)
 
-    def is_part(self: Any, part: Part) -> bool:
-        """Tell whether a part, read from a file, is what its own description gives, up to rounding."""
-        try:
-            again = self.take(self.plain(part), 2)
-        except (ValueError, OverflowError):
-            return False
-        each = zip((*again[:2], *again[2]), (*part[:2], *part[2]), strict=True)
-        return all(abs(one - other) <= ROUNDING * self.side for one, other in each)
-
     def native(self, places: Any) -> Any:
         """Return positions on the axis in the user's numbers; for symbols their numbers."""
         return places
