@@ -53,7 +53,7 @@ def again(value: Any) -> Any:
     return Decoder()(json.loads(json.dumps(encode(value), allow_nan=False)))
 
 
-def made(space: Any, **given: Any) -> Settings:
+def settings_of(space: Any, **given: Any) -> Settings:
     """Return the settings of a study."""
     return zn.Study(space, budget=given.pop("budget", 5), **given).settings
 
@@ -103,7 +103,7 @@ POLICIES = [
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_settings_with_every_policy_come_back(policy: Any) -> None:
-    study = made(
+    study = settings_of(
         zn.Box({"å": (-1e-300, 1 / 3)}, units={"å": "µm"}),
         kernel=zn.RBF(1.0, 0.1),
         noise=zn.PerWeight(0.1),
@@ -121,7 +121,7 @@ def test_settings_with_every_policy_come_back(policy: Any) -> None:
 
 @pytest.mark.parametrize("kernel", [zn.RBF, zn.Matern, None])
 def test_a_kernel_to_be_learned_comes_back(kernel: Any) -> None:
-    study = made(zn.Box([(0, 1)]), kernel=kernel)
+    study = settings_of(zn.Box([(0, 1)]), kernel=kernel)
     assert settings_from_json(settings_to_json(study), {}).settings.kernel is kernel
 
 
@@ -150,7 +150,7 @@ def fits(draw: st.DrawFn) -> Fit:
 
 @cache
 def opened(kind: str, feedback: Feedback) -> DecodedSettings:
-    return DecodedSettings(made(KINDS[kind].space, feedback=feedback), {})
+    return DecodedSettings(settings_of(KINDS[kind].space, feedback=feedback), {})
 
 
 @st.composite
@@ -164,11 +164,11 @@ def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
     regions = st.lists(st.just(region), max_size=2).map(tuple)
     whole, sem, minus = st.integers(0, 2**62), st.none() | numbers, st.none() | st.just(region)
     node = st.tuples(st.integers(0, 60), whole)
-    some = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
+    rows = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
     noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
     fact = st.one_of(
         st.builds(Created, texts, whole, texts, whole, whole, numbers, st.booleans()),
-        st.builds(Split, some, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
+        st.builds(Split, rows, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
         st.builds(Expanded, whole),
         st.builds(Asked, whole, whole, node, whole, whole, texts, texts, numbers, numbers, regions, regions),
         st.builds(Forbidden, st.just(region), texts, texts),
@@ -218,10 +218,10 @@ def test_arrays_are_bounded_together_and_what_cannot_be_read_is_not_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = zn.Points(np.linspace(0, 1, 40))
-    text = settings_to_json(made(space))
+    text = settings_to_json(settings_of(space))
     monkeypatch.setattr(schema, "MAX_BYTES", 2000)
     with pytest.raises(InvalidInput, match="bytes cannot be stored in a file; got "):
-        settings_to_json(made(space))
+        settings_to_json(settings_of(space))
     decode = Decoder(left=2000)
     with pytest.raises(StudyFileError, match="bytes cannot be stored in a file"):
         decode(json.loads(text)["space"])
@@ -266,15 +266,15 @@ FORGED: dict[str, tuple[Any, dict[str, Any]]] = {
     "labels of others": (POINTS, {"labels": ["a"]}),
     "labels that are no names": (POINTS, {"labels": [{"$": "dict", "items": {}}] * 4}),
     "no levels": (POINTS, {"_levels": []}),
-    "levels that end too early": (POINTS, {"_levels": [encode(own) for own in POINTS._levels[:-1]]}),
-    "levels upside down": (POINTS, {"_levels": [encode(own) for own in reversed(POINTS._levels)]}),
+    "levels that end too early": (POINTS, {"_levels": [encode(level) for level in POINTS._levels[:-1]]}),
+    "levels upside down": (POINTS, {"_levels": [encode(level) for level in reversed(POINTS._levels)]}),
     "more children than there are": (
         POINTS,
-        {"_levels": [encode(replace(own, children=own.children * 10**9)) for own in POINTS._levels]},
+        {"_levels": [encode(replace(level, children=level.children * 10**9)) for level in POINTS._levels]},
     ),
     "children that overlap": (
         POINTS,
-        {"_levels": [encode(replace(own, start=np.zeros_like(own.start))) for own in POINTS._levels]},
+        {"_levels": [encode(replace(level, start=np.zeros_like(level.start))) for level in POINTS._levels]},
     ),
     "leaves without a way": (AREAS, {"paths": [["N", "Ayr"]]}),
 }
@@ -299,23 +299,23 @@ OWN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", OWN)
 def test_what_is_the_users_own_is_asked_for_again(name: str) -> None:
-    study = made(zn.Box([(0, 1)]), **OWN[name])
+    study = settings_of(zn.Box([(0, 1)]), **OWN[name])
     text = settings_to_json(study)
-    own = OWN[name].get(name, own_delta)
-    assert settings_from_json(text, {name: own}).settings == study
+    value = OWN[name].get(name, own_delta)
+    assert settings_from_json(text, {name: value}).settings == study
     opened = settings_from_json(text, {})
     assert list(opened.missing) == [name]
     assert opened.knows == (name != "kernel")
 
 
 def test_what_is_in_the_file_is_not_to_be_given_again() -> None:
-    text = settings_to_json(made(zn.Box([(0, 1)]), noise=0.1))
+    text = settings_to_json(settings_of(zn.Box([(0, 1)]), noise=0.1))
     with pytest.raises(InvalidInput, match="noise is stored in its file"):
         settings_from_json(text, {"noise": 0.2})
 
 
 def test_a_stand_in_says_what_is_missing_when_it_is_needed() -> None:
-    text = settings_to_json(made(zn.Box([(0, 1)]), **OWN["noise"]))
+    text = settings_to_json(settings_of(zn.Box([(0, 1)]), **OWN["noise"]))
     noise = settings_from_json(text, {}).settings.noise
     assert callable(noise)
     with pytest.raises(StudyFileError, match=r"Open it with noise=\.\.\."):
@@ -346,13 +346,15 @@ def test_what_a_later_release_has_added_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["space", "feedback"])
 def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
-    own: Any = Fine([(0, 1)]) if name == "space" else Tapered()
-    study = zn.Study(**{"space": zn.Box([(0, 1)]), "budget": 5, "kernel": zn.RBF(1, 0.1), "noise": 0.1, name: own})
+    value: Any = Fine([(0, 1)]) if name == "space" else Tapered()
+    study = zn.Study(
+        **{"space": zn.Box([(0, 1)]), "budget": 5, "kernel": zn.RBF(1, 0.1), "noise": 0.1, name: value}
+    )
     study.observe([(0.1, 0.7)], 0.3)
     text = settings_to_json(study.settings)
     with pytest.raises(StudyFileError, match=f"Open it with {name}="):
         settings_from_json(text, {})
-    opened = settings_from_json(text, {name: own})
+    opened = settings_from_json(text, {name: value})
     events = opened
     assert tuple(events.read(events.write(event)) for event in study.events) == study.events
 
@@ -382,16 +384,18 @@ def lived(**given: Any) -> zn.Study:
 @pytest.mark.parametrize("name", [*BY_CLASS, "all", "delta"])
 @pytest.mark.parametrize("way", ["class", "classes", "value"])
 def test_what_is_of_a_class_of_the_users_own_needs_the_class_alone(name: str, way: str, tmp_path: Any) -> None:
-    own = BY_CLASS if name == "all" else {name: BY_CLASS[name]} if name in BY_CLASS else {"delta": Halving(0.7)}
-    study = lived(**own) if name != "delta" else lived(policy=zn.GPOO(own["delta"], h_max=4))
+    user_defined = (
+        BY_CLASS if name == "all" else {name: BY_CLASS[name]} if name in BY_CLASS else {"delta": Halving(0.7)}
+    )
+    study = lived(**user_defined) if name != "delta" else lived(policy=zn.GPOO(user_defined["delta"], h_max=4))
     study.save(tmp_path / "own.db")
-    kinds = {name: type(value) for name, value in own.items()}
-    ways: dict[str, Any] = {"class": kinds, "classes": {"classes": list(kinds.values())}, "value": own}
-    found = zn.Study.open(tmp_path / "own.db", **ways[way])
-    assert found.read_only == ""
-    assert found.settings == study.settings
-    assert found.events == study.events
-    assert found.ask().node == zn.Study.replay(study.settings, study.events).ask().node
+    kinds = {name: type(value) for name, value in user_defined.items()}
+    ways: dict[str, Any] = {"class": kinds, "classes": {"classes": list(kinds.values())}, "value": user_defined}
+    opened = zn.Study.open(tmp_path / "own.db", **ways[way])
+    assert opened.read_only == ""
+    assert opened.settings == study.settings
+    assert opened.events == study.events
+    assert opened.ask().node == zn.Study.replay(study.settings, study.events).ask().node
 
 
 @dataclass(frozen=True)

@@ -125,13 +125,13 @@ def _hang(*_: object) -> None:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder, made = tmp_path_factory.mktemp("sources"), []
+    folder, files = tmp_path_factory.mktemp("sources"), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, study in enumerate(bases()):
-            made.append(folder / f"{number}.db")
-            study.save(made[-1])
-    return made
+            files.append(folder / f"{number}.db")
+            study.save(files[-1])
+    return files
 
 
 @pytest.mark.tries

@@ -50,9 +50,9 @@ LINE = zn.Box([(0, 1)])
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder in memory: a commit on a busy disk takes long, and nothing here pulls the plug."""
-    made = fast_folder()
-    yield made
-    shutil.rmtree(made)
+    folder = fast_folder()
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -170,14 +170,14 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
     class Mine(zn.GPOO):
         pass
 
-    own: dict[str, Any] = {
+    functions: dict[str, Any] = {
         "noise": own_noise,
         "delta": lambda depth: 0.5**depth,
         "forbidden": lambda region: False,
         "policy": Mine(zn.GeometricDelta(1, 0.5), h_max=4),
         "kernel": lambda x, y: np.exp(-((x - y.T) ** 2)),
     }
-    given = {**GIVEN, name: own[name]}
+    given = {**GIVEN, name: functions[name]}
     if name == "delta":
         given["policy"] = zn.GPOO(given.pop("delta"), h_max=4)
     study = zn.Study.create(path, zn.Points(np.linspace(0, 1, 16)), **given)
@@ -200,7 +200,7 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
         assert np.isnan(blind.predict([0, 1]).std)
     else:
         close_but_for_the_next(blind, study)
-    whole = zn.Study.open(path, **{name: own[name]})
+    whole = zn.Study.open(path, **{name: functions[name]})
     assert whole.read_only == ""
     assert whole.ask() == copy.deepcopy(study).ask()
 
@@ -222,14 +222,14 @@ OWN_DEEDS: dict[str, Any] = {
 def test_without_a_function_a_study_does_what_needs_none_and_else_changes_nothing(
     name: str, deed: str, path: Path
 ) -> None:
-    own: dict[str, Any] = {
+    functions: dict[str, Any] = {
         "noise": own_noise,
         "delta": lambda depth: 0.5**depth,
         "forbidden": lambda region: False,
         "cost": lambda region: 1.0,
-        "travel": lambda here, there: 0.1,
+        "travel": lambda start, end: 0.1,
     }
-    given = {**GIVEN, name: own[name]}
+    given = {**GIVEN, name: functions[name]}
     if name == "delta":
         given["policy"] = zn.GPOO(given.pop("delta"), h_max=4)
     study = zn.Study.create(path, LINE, **given)
@@ -248,10 +248,10 @@ def test_without_a_function_a_study_does_what_needs_none_and_else_changes_nothin
         assert f"user's own {name}" in refused
         assert path.read_bytes() == before
         assert lacking.events == study.events
-        assert (name, deed) not in {("travel", own) for own in OWN_DEEDS}  # that is for asking alone
+        assert (name, deed) not in {("travel", change) for change in OWN_DEEDS}  # that is for asking alone
         assert deed not in ("cancel", "extend")
         return
-    done = zn.Study.open(path, **{name: own[name]})
+    done = zn.Study.open(path, **{name: functions[name]})
     OWN_DEEDS[deed](memory := copy.copy(study))
     assert [len(event) for event in done.events] == [len(event) for event in memory.events]
     assert np.array_equal(done.tree.index, memory.tree.index)
@@ -259,9 +259,9 @@ def test_without_a_function_a_study_does_what_needs_none_and_else_changes_nothin
     assert lacking.trials == done.trials
 
 
-def close_but_for_the_next(one: zn.Study, two: zn.Study) -> None:
-    np.testing.assert_allclose(one.tree.mean, two.tree.mean, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(one.predict([0, 1]).mean, two.predict([0, 1]).mean, rtol=0, atol=1e-10)
+def close_but_for_the_next(study: zn.Study, other: zn.Study) -> None:
+    np.testing.assert_allclose(study.tree.mean, other.tree.mean, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(study.predict([0, 1]).mean, other.predict([0, 1]).mean, rtol=0, atol=1e-10)
 
 
 # Files that are none, or not whole.
@@ -471,17 +471,17 @@ def test_a_copy_taken_while_the_file_is_in_use_opens(path: Path) -> None:
 
 
 def test_two_studies_on_one_file_see_what_the_other_did(path: Path) -> None:
-    one = zn.Study.create(path, LINE, **GIVEN)
-    two = zn.Study.open(path)
-    trial = one.ask()
-    assert two.ask() != trial
-    two.tell(trial.number, 0.3)
-    one.tell(trial, 0.3)  # the same again
+    first = zn.Study.create(path, LINE, **GIVEN)
+    second = zn.Study.open(path)
+    trial = first.ask()
+    assert second.ask() != trial
+    second.tell(trial.number, 0.3)
+    first.tell(trial, 0.3)  # the same again
     with pytest.raises(zn.TrialError, match="told already"):
-        one.tell(trial, 0.4)
-    one.refresh()
-    assert one.events == two.events
-    np.testing.assert_allclose(one.tree.mean, two.tree.mean, rtol=0, atol=1e-12)
+        first.tell(trial, 0.4)
+    first.refresh()
+    assert first.events == second.events
+    np.testing.assert_allclose(first.tree.mean, second.tree.mean, rtol=0, atol=1e-12)
 
 
 def crowd(path: Path, number: int) -> None:
@@ -616,12 +616,12 @@ def test_golden_files_open_and_go_on(golden: Path, path: Path) -> None:
     shutil.copy(golden, path)
     again = AGAIN.get(golden.stem, {})
     study, wanted = zn.Study.open(path, **again), json.loads(golden.with_suffix(".json").read_text())
-    found = json.loads(json.dumps(expected(study)))
+    opened = json.loads(json.dumps(expected(study)))
     for name in ("trials", "observed", "tree", "budget"):
-        assert found[name] == wanted[name], name
-    np.testing.assert_allclose(found["mean"], wanted["mean"], rtol=1e-8, atol=1e-8)
+        assert opened[name] == wanted[name], name
+    np.testing.assert_allclose(opened["mean"], wanted["mean"], rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(
-        np.array(found["std"], dtype=float), np.array(wanted["std"], dtype=float), rtol=1e-6, atol=1e-8
+        np.array(opened["std"], dtype=float), np.array(wanted["std"], dtype=float), rtol=1e-6, atol=1e-8
     )
     assert study.read_only == ""
     study.tell(study.ask(), 0.5)

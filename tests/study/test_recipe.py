@@ -34,9 +34,9 @@ def study(text: str, folder: Path = Path()) -> zn.Study:
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_every_recipe_makes_a_study_that_works(name: str, folder: Path) -> None:
-    made = study(RECIPES[name], folder)
-    made.tell(made.ask(), 0.5)
-    assert made.measured == 1
+    search = study(RECIPES[name], folder)
+    search.tell(search.ask(), 0.5)
+    assert search.measured == 1
 
 
 def section(name: str, remark: str) -> str:
@@ -53,9 +53,9 @@ def test_every_section_of_the_template_can_be_taken(name: str, tmp_path: Path) -
     text = template().replace(choice, taken)
     if name not in ("model", "policy"):
         text = text.replace(section("axes", ""), "")
-    made = study(text, tmp_path)
-    made.tell(made.ask(), 0.5)
-    assert made.measured == 1
+    search = study(text, tmp_path)
+    search.tell(search.ask(), 0.5)
+    assert search.measured == 1
 
 
 def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
@@ -174,12 +174,12 @@ def test_a_mistake_is_named_with_its_key_its_value_and_the_fix(
 def test_a_mutated_recipe_works_or_is_refused_with_its_place(text: str, folder: Path) -> None:
     refused = ""
     try:
-        made = study(text, folder)
+        search = study(text, folder)
         file = folder / f"{uuid4().hex}.db"
-        made.save(file)
-        made.tell(made.ask(), 0.5)
-        assert zn.Study.open(file).settings == made.settings
-        made.recommend()
+        search.save(file)
+        search.tell(search.ask(), 0.5)
+        assert zn.Study.open(file).settings == search.settings
+        search.recommend()
     except zn.ZonalError as error:
         refused = str(error)
     assert not refused or (refused.startswith(("r.toml, ", "r.toml: ")) and ". " in refused)
@@ -210,17 +210,17 @@ def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
 def test_forbidden_regions_are_written_as_a_person_writes_them(
     name: str, forbidden: Any, same: Any, folder: Path
 ) -> None:
-    made = study(f"forbidden = {forbidden!r}\n{RECIPES[name]}", folder)
-    twin = zn.Study(made.space, budget=9, forbidden=same)
-    assert made.settings.forbidden == twin.settings.forbidden
-    trial = made.ask()
-    assert not any(made.space.region(own).overlaps(trial.region) for own in same)
+    search = study(f"forbidden = {forbidden!r}\n{RECIPES[name]}", folder)
+    twin = zn.Study(search.space, budget=9, forbidden=same)
+    assert search.settings.forbidden == twin.settings.forbidden
+    trial = search.ask()
+    assert not any(search.space.region(region).overlaps(trial.region) for region in same)
 
 
 def test_axes_of_whole_numbers_and_of_numbers_as_symbols_are_said_as_in_python() -> None:
     axes = 'n = { low = 1, high = 12, scale = "integer" }\nk = { symbols = [16, 32] }\nb = [true, false]'
-    made = zn.Product({"n": (1, 12), "k": {16: 1, 32: 1}, "b": [True, False]}, scale={"n": "integer"})
-    assert study(f"budget = 9\n[axes]\n{axes}\n").space == made
+    product = zn.Product({"n": (1, 12), "k": {16: 1, 32: 1}, "b": [True, False]}, scale={"n": "integer"})
+    assert study(f"budget = 9\n[axes]\n{axes}\n").space == product
     assert space(where(["n=1..12::integer"])) == zn.Box({"n": (1, 12)}, scale="integer")
     assert space(where(["k=1,2,4.5"])) == zn.Product({"k": [1, 2, 4.5]})
 
@@ -331,13 +331,13 @@ def uncommented(wanted: set[str]) -> str:
 
 def options_of_the_template() -> list[str]:
     """Return the settings of sections in use that the template shows and does not use."""
-    in_use, found = True, []
+    in_use, settings = True, []
     for line in template().splitlines():
         if header := re.match(r"^(# )?\[", line):
             in_use = header[1] is None
         if in_use and SETTING.match(line):
-            found.append(line)
-    return found
+            settings.append(line)
+    return settings
 
 
 def study_of(text: str, folder: Path) -> zn.Study:
@@ -361,7 +361,7 @@ def test_the_template_works_with_many_lines_uncommented_at_once(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["model", "policy"])
 def test_whole_sections_of_the_template_work_without_their_comment_marks(name: str, tmp_path: Path) -> None:
-    (part,) = (own for own in template().split("\n\n") if own.startswith(f"# [{name}]"))
+    (part,) = (section for section in template().split("\n\n") if section.startswith(f"# [{name}]"))
     taken = "\n".join(line[2:] if re.match(r"# [\[\w]", line) else line for line in part.splitlines())
     study_of(template().replace(part, taken), tmp_path).ask()
 
@@ -370,5 +370,5 @@ def test_single_integers_are_small_enough_beside_axes_with_a_smallest_width() ->
     words = {
         "axes": {"x": {"low": 0, "high": 1, "smallest": 0.25}, "n": {"low": 1, "high": 5, "scale": "integer"}}
     }
-    made = space(Recipe(words, {}, "here"))
-    assert made == zn.Box({"x": (0, 1), "n": (1, 5)}, scale={"n": "integer"}, smallest={"x": 0.25, "n": 1})
+    box = space(Recipe(words, {}, "here"))
+    assert box == zn.Box({"x": (0, 1), "n": (1, 5)}, scale={"n": "integer"}, smallest={"x": 0.25, "n": 1})

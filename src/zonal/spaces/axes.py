@@ -70,15 +70,6 @@ class Axis(ABC):
         possible = alike(self, self.again()) and isinstance(self.name, str)
         need(possible, "this is not an axis that Zonal has made", self, RESTORE)
 
-    def is_part(self, part: Part) -> bool:
-        """Tell whether a part, read from a file, is what its own description gives, up to rounding."""
-        try:
-            offset, size, edges = self.take(self.plain(part), 2)
-        except (ValueError, OverflowError):
-            return False
-        pairs = zip((offset, size, *edges), (*part[:2], *part[2]), strict=True)
-        return all(abs(ours - theirs) <= ROUNDING * self.side for ours, theirs in pairs)
-
     # How it is split.
 
     @abstractmethod

@@ -53,10 +53,6 @@ class Region(ABC):
         """A readable name: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
         return str(self.space.describe(self))
 
-    @abstractmethod
-    def check(self) -> None:
-        """Raise if this region, read from a file, is not possible in its space."""
-
     @property
     @abstractmethod
     def bounds(self) -> Floats:
@@ -286,10 +282,6 @@ class Overlapping:
     """Tells whether a region overlaps one of some regions."""
 
     regions: tuple[Region, ...]
-
-    def __post_init__(self) -> None:
-        for region in self.regions:
-            region.check()
 
     def __call__(self, region: Region) -> bool:
         """Return True if the region overlaps one of them."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from zonal._types import Floats, Ints
-from zonal.errors import need
 from zonal.kernels.feedback import spread_evenly
 from zonal.spaces.base import Region
 
@@ -31,17 +30,6 @@ class SubsetRegion(Region):
     def key(self) -> Hashable:
         """A value that differs between regions of the same space."""
         return (self.start, self.stop) if self.chosen is None else self.chosen
-
-    def check(self) -> None:
-        """Raise if this region, read from a file, is not possible in its space."""
-        if self.node is not None:
-            there = replace(self, feedback=None) == self.space.cell(self.node)
-        elif self.chosen is None:
-            there = 0 <= self.start < self.stop <= self.space.size
-        else:
-            edges = np.array([-1, *self.chosen, self.space.size])
-            there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
-        need(there, "there is no such region in this space", self.key, "Describe the region again.")
 
     @cached_property
     def positions(self) -> Ints:

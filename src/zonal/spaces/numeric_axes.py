@@ -76,10 +76,6 @@ class LogAxis(ContinuousAxis):
         shown_alike = self.native(edges) == number
         return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
 
-    def is_part(self, part: Part) -> bool:
-        """Tell whether a part, read from a file, is consistent: one of an axis of decades."""
-        return ContinuousAxis(self.name, self.low, self.high).is_part(part)
-
     def faces(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         low, high = self.bounds(part)

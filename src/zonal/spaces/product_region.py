@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
-from zonal.spaces.axes import Axis, Part, alike
+from zonal.spaces.axes import Axis, Part
 from zonal.spaces.base import Region, as_array
 from zonal.spaces.categorical import CategoricalAxis
 
@@ -48,14 +48,6 @@ class ProductRegion(Region):
         """A value that differs between regions of the same space: the edges, if rounding keeps them distinct."""
         distinct = self.parts is None or all([axis.is_distinct(part) for axis, part in self.along])
         return self.edges if distinct else (self.edges, self.node)
-
-    def check(self) -> None:
-        """Raise if this region, read from a file, is not possible in its space."""
-        if self.node is not None:
-            there = alike(replace(self, feedback=None), self.space.cell(self.node))
-        else:
-            there = self.parts is None and all(axis.is_part(part) for axis, part in self.along)
-        need(there, "there is no such region in this space", self.edges, "Describe the region again.")
 
     @property
     def bounds(self) -> Floats:
