@@ -93,7 +93,7 @@ def _measure(state: State, fact: events.Told) -> None:
         _count(state, row, 1)
         _reward(state, slot, fact.value, fact.sem, 0.0, weight)
     else:
-        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
+        tally = state.tallies.get(row, UNMEASURED).append(state.problem.sign * fact.value, fact.sem, weight)
         state.tallies = {**state.tallies, row: tally}
         _reward(state, int(table.slot[row]), fact.value, fact.sem, table.relative.item(row), weight)
     if number not in pending:
@@ -104,7 +104,7 @@ def _reward(state: State, slot: int, value: float, sem: float | None, noise: flo
     """Enter a reward into the ledger; the belief is updated when it is read."""
     reward = state.problem.sign * value
     variance, weight = state.problem.weighed(noise, sem, weight)
-    state.ledger = state.ledger.plus(slot, reward, variance, weight)
+    state.ledger = state.ledger.append(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
     state.wait((slot, reward, variance, state.ledger, weight))
 
@@ -122,7 +122,7 @@ def _recount(state: State, fact: events.Amended) -> None:
     slot, of = state.origin(fact.observed, fact.number)[0], state.problem
     rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
     lines = [(reward, *of.weighed(noise, sem, time)) for _, reward, noise, sem, time in rewards]
-    state.ledger = state.ledger.having(slot, lines)
+    state.ledger = state.ledger.with_rewards(slot, lines)
     if not fact.observed:
         told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
         _retell(state, fact, told)
@@ -156,7 +156,7 @@ def _retell(state: State, fact: events.Amended, rewards: list[tuple[float, float
     row = state.asked[fact.number].row
     difference = state.differences.get(fact.number)
     if difference is None:
-        state.tallies = {**state.tallies, row: state.tally(row).retold(rewards)}
+        state.tallies = {**state.tallies, row: state.tally(row).with_rewards(rewards)}
     elif isinstance(fact, events.Corrected):
         variance = (fact.sem or 0.0) ** 2 * state.origin(False, fact.number)[2]
         state.differences = {**state.differences, fact.number: difference._replace(variance=variance)}
@@ -324,7 +324,7 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
 
 def _follow(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
     """Have the belief track more footprints of this total weight."""
-    state.tracked = state.tracked.plus(keys, total)
+    state.tracked = state.tracked.append(keys, total)
     state.wait(state.tracked)
 
 

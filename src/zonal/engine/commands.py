@@ -286,6 +286,6 @@ def _doubt(draft: State) -> str:
         if lost := learner.lost(draft.ledger, draft.tracked):
             return lost
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
-        return learner.doubt(known, draft.ledger, draft.tracked, given)
+        return learner.model_warning(known, draft.ledger, draft.tracked, given)
     (only,) = draft.belief.members
     return learner.check(only.residuals(), *draft.ledger.scatter(None))
