@@ -112,7 +112,7 @@ class AuthorsRun:
         if depth > self.best[0]:
             self.best = leaf
         if self._belief is not None:
-            self._belief = self._belief.tracking(self._belief.tracked.plus(self._keys(nodes)))
+            self._belief = self._belief.with_targets(self._belief.tracked.append(self._keys(nodes)))
 
     def _keys(self, nodes: list[Node]) -> Any:
         cells = [self._task.space.cell(node) for node in nodes]
@@ -129,7 +129,7 @@ class AuthorsRun:
         self.visited.append(node)
         self.rewards.append(reward)
         if self._belief is not None:
-            self._belief = self._belief.observing(self.rows[node], reward, LIKELIHOOD, LIKELIHOOD)
+            self._belief = self._belief.condition_on(self.rows[node], reward, LIKELIHOOD, LIKELIHOOD)
 
 
 def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:

@@ -288,7 +288,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
     seen, values, sems = zip(*told, strict=True)
     totals = np.array([sum(weight * oracle.of_a_constant(own) for weight, own in one) for one in seen])
     state = study._state
-    data, frame = state.ledger.data(odd=state.tracked.odd), state.problem.frame
+    data, frame = state.ledger.data(total_weights=state.tracked.total_weights), state.problem.frame
     keys = state.tracked.keys.take(data.slots, axis=1)
     ours, theirs = [], []
     for length in (0.4, 0.2):
@@ -555,7 +555,7 @@ def test_an_interruption_leaves_the_old_state(tmp_path: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for room, name in ((Journal, "append"), (FunctionalIndex, "plus"), (GaussianBelief, "tracking")):
+    for room, name in ((Journal, "append"), (FunctionalIndex, "append"), (GaussianBelief, "with_targets")):
         with monkeypatch.context() as patched:
             patched.setattr(room, name, interrupted)
             with pytest.raises(KeyboardInterrupt):

@@ -281,7 +281,7 @@ def answered(state: State) -> tuple[Any, ...]:
     """Return what a state says of its best regions, and of some that are not in its tree."""
     space, feedback = state.problem.space, state.problem.feedback
     best = confidence.ranking(state.posterior_table(), binding.recommend(state), 3)
-    said: list[Any] = [best, state.belief.doubt(state.belief.columns[1]).tobytes()]
+    said: list[Any] = [best, state.belief.relative_std(state.belief.columns[1]).tobytes()]
     if not state.problem.policy.empirical:
         cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)

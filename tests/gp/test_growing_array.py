@@ -102,19 +102,22 @@ def test_a_belief_once_made_stays_true_whoever_goes_on_from_it(
     def told(belief: Member) -> list[bytes]:
         outside = belief.predict(FEEDBACK.footprints([SPACE.cell((7, 5)), SPACE.cell((3, 2))]))
         numbers = (belief.mean, belief.variance, belief.covariance_row(1), belief.covariance(every), *outside)
-        return [own.tobytes() for own in (*numbers, belief.overlay().plus(1, 0.01).variance, belief.residuals())]
+        return [
+            own.tobytes()
+            for own in (*numbers, belief.overlay().with_pending(1, 0.01).variance, belief.residuals())
+        ]
 
     def went(way: list[tuple[int, float]], start: Followed) -> list[Member]:
         passed, mixture, ledger, tracked = [], start.mixture, start.ledger, start.tracked
         assert tracked is not None
         for slot, reward in way:
-            ledger = ledger.plus(slot, reward, 0.01)
-            mixture = mixture.observing(slot, reward, 0.01, ledger)
+            ledger = ledger.append(slot, reward, 0.01)
+            mixture = mixture.condition_on(slot, reward, 0.01, ledger)
             fresh = start.frame.layout.keys(
                 FEEDBACK.footprints([SPACE.region([(0.01 * slot, 0.01 * slot + 0.005)])])
             )
-            tracked = tracked.plus(fresh)
-            mixture = mixture.tracking(tracked)
+            tracked = tracked.append(fresh)
+            mixture = mixture.with_targets(tracked)
             (only,) = mixture.members
             passed.append(only)
         return passed

@@ -93,7 +93,7 @@ def _tell(state: State, event: events.Told) -> None:
         _count_difference(state, row, 1)
         _add_reward(state, slot, event.value, event.sem, 0.0, weight)
     else:
-        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * event.value, event.sem, weight)
+        tally = state.tallies.get(row, UNMEASURED).append(state.problem.sign * event.value, event.sem, weight)
         state.tallies = {**state.tallies, row: tally}
         _add_reward(state, int(table.slot[row]), event.value, event.sem, state.noise_std(row), weight)
     if number not in pending:
@@ -104,7 +104,7 @@ def _add_reward(state: State, slot: int, value: float, sem: float | None, noise:
     """Enter a reward into the ledger; the belief is updated when it is read."""
     reward = state.problem.sign * value
     variance, weight = state.problem.noise_and_weight(noise, sem, weight)
-    state.ledger = state.ledger.plus(slot, reward, variance, weight)
+    state.ledger = state.ledger.append(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
     state.add_update((slot, reward, variance, state.ledger, weight))
 
@@ -122,7 +122,7 @@ def _amend(state: State, event: events.Amended) -> None:
     slot, of = state.source_of(event.observed, event.number)[0], state.problem
     rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
     lines = [(reward, *of.noise_and_weight(noise, sem, time)) for _, reward, noise, sem, time in rewards]
-    state.ledger = state.ledger.having(slot, lines)
+    state.ledger = state.ledger.with_rewards(slot, lines)
     if not event.observed:
         told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
         _amend_node(state, event, told)
@@ -156,7 +156,7 @@ def _amend_node(state: State, event: events.Amended, rewards: list[tuple[float, 
     row = state.asked[event.number].row
     difference = state.differences.get(event.number)
     if difference is None:
-        state.tallies = {**state.tallies, row: state.node_stats(row).retold(rewards)}
+        state.tallies = {**state.tallies, row: state.node_stats(row).with_rewards(rewards)}
     elif isinstance(event, events.Corrected):
         variance = (event.sem or 0.0) ** 2 * state.source_of(False, event.number)[2]
         state.differences = {**state.differences, event.number: difference._replace(variance=variance)}
@@ -334,7 +334,7 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
 
 def _track_footprints(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
     """Have the belief track more footprints of this total weight."""
-    state.tracked = state.tracked.plus(keys, total)
+    state.tracked = state.tracked.append(keys, total)
     state.add_update(state.tracked)
 
 

@@ -274,6 +274,6 @@ def _model_warning(draft: State) -> str:
         if lost := learner.lost(draft.ledger, draft.tracked):
             return lost
         given = noise / math.sqrt(draft.created.time) if isinstance(noise, float) and not draft.has_sems else None
-        return learner.doubt(fit_state, draft.ledger, draft.tracked, given)
+        return learner.model_warning(fit_state, draft.ledger, draft.tracked, given)
     (only,) = draft.belief.members
     return learner.check(only.residuals(), *draft.ledger.scatter(None))

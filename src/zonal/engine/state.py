@@ -204,8 +204,8 @@ class State:
     @property
     def n_averages(self) -> int:
         """The number of rewards that are averages, not slopes or differences."""
-        odd, lines = self.tracked.odd, self.ledger.lines
-        others = sum(line.number for (slot, _), line in lines.items() if slot in odd) if odd else 0
+        weights, lines = self.tracked.total_weights, self.ledger.lines
+        others = sum(line.number for (slot, _), line in lines.items() if slot in weights) if weights else 0
         return self.ledger.total - others
 
     @property
@@ -220,7 +220,7 @@ class State:
         for step in self.pending_updates:
             if alone and belief.fragile:
                 break
-            belief = belief.tracking(step) if type(step) is FunctionalIndex else belief.observing(*step)  # type: ignore[misc]
+            belief = belief.with_targets(step) if type(step) is FunctionalIndex else belief.condition_on(*step)  # type: ignore[misc]
         if self.pending_updates and alone and belief.fragile:  # it must be what opening the file would give
             belief = self._build(self.tracked, self.ledger)
         self.posterior, self.pending_updates = belief, ()
@@ -270,9 +270,10 @@ class State:
             if expected is None:
                 noise = self.noise_std(asked.row)
                 variance, weight = self.problem.noise_and_weight(noise, None, weight)
-                self._overlay = self._overlay.plus(slot, variance, weight)
+                self._overlay = self._overlay.with_pending(slot, variance, weight)
             else:
-                self._overlay = self._overlay.plus(slot, expected.variance / weight, weight, expected.reference)
+                noise = expected.variance / weight
+                self._overlay = self._overlay.with_pending(slot, noise, weight, expected.reference)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
         return overlay

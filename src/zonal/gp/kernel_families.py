@@ -114,7 +114,7 @@ class ModelSpace:
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
-        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
+        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), register=False))
         return max(float(ProductCovariance(kernel, self._tables).within(own)[0]), 0.0)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:

@@ -135,7 +135,7 @@ class GaussianBelief:
         """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
-    def tracking(self, tracked: FunctionalIndex) -> Self:
+    def with_targets(self, tracked: FunctionalIndex) -> Self:
         """Return the belief that tracks more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
@@ -160,7 +160,7 @@ class GaussianBelief:
         after.variance = np.concatenate((self.variance, variance))
         return after
 
-    def observing(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def condition_on(self, slot: int, reward: float, variance: float, least: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
 
         `least` is the noise variance of the mean of all rewards of this footprint, this one included.
@@ -229,18 +229,18 @@ class GaussianBelief:
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
-        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, enter=False))
+        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, register=False))
         return mean, np.maximum(self.prior_of(footprints) - np.add.reduce(v * v, 0), 0.0)
 
     def prior_of(self, footprints: AnyFootprints) -> Floats:
         """Return the prior variance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        return self._covariance.of(layout.own(layout.keys(footprints, enter=False)))
+        return self._covariance.of(layout.own(layout.keys(footprints, register=False)))
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        keys = layout.keys(footprints, enter=False)
+        keys = layout.keys(footprints, register=False)
         prior = self._covariance.of(layout.pairs(keys, keys))
         mean, v = self._seen_from_rows(keys)
         with one_thread():
@@ -426,7 +426,7 @@ class Overlay:
             joint -= np.outer(v[slots], v[slots if others is None else others])
         return joint
 
-    def plus(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
+    def with_pending(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
         """Return the overlay with one more pending measurement, or itself if its footprint is known exactly.
 
         With `minus`, the difference of two footprints is measured.

@@ -334,7 +334,7 @@ class IntegerIndex(IntervalIndex):
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` parts, with the study's own feedback."""
         centers, widths, _ = zip(*[self._axis.cell(part, pieces) for part in parts.tolist()], strict=True)
-        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
+        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), register=True)
 
 
 class DiscretizedMeasure(Measure):
@@ -344,7 +344,7 @@ class DiscretizedMeasure(Measure):
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
-        self.ends, self.odd, self.total = measure.ends, measure.odd, measure.total
+        self.ends, self.antisymmetric, self.total = measure.ends, measure.antisymmetric, measure.total
         self._row = lru_cache(256)(self._made)
 
     def __reduce__(self) -> tuple[Callable[[Measure], DiscretizedMeasure], tuple[Measure]]:
@@ -356,7 +356,7 @@ class DiscretizedMeasure(Measure):
         more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
         every = number + 2 * more
         shares = self._measure.shares(every / 2, float(number), 1.0, every)
-        mirrored = -shares[::-1] if self.odd else shares[::-1]
+        mirrored = -shares[::-1] if self.antisymmetric else shares[::-1]
         shares = (shares + mirrored) / 2  # what lies between two integers is shared by both
         return np.asarray(np.arange(every) - (every - 1) / 2, dtype=np.float64), shares
 

@@ -320,7 +320,7 @@ def relative_std(study: Reading, regions: Sequence[RegionLike] | None = None) ->
         return known(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
-        return state.belief.doubt(state.belief.columns[1])[state.posterior_table().slot]
+        return state.belief.relative_std(state.belief.columns[1])[state.posterior_table().slot]
 
 
 def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
@@ -328,7 +328,7 @@ def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
-        doubt = state.belief.doubt(variance, state.problem.feedback.footprints(regions))
+        doubt = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
     return _value(state, centred), doubt
 
 
