@@ -12,9 +12,10 @@ from zonal.engine.trial_history import Outcome
 from zonal.errors import InvalidInput, ZonalError, need, refuse
 from zonal.storage.codec import DecodedSettings, settings_from_json, settings_to_json
 from zonal.storage.encoding import own_classes
+from zonal.study.history import history
 from zonal.study.sheet_rows import slope_of
 from zonal.study.study import Study
-from zonal.study.summary import for_programs, plain
+from zonal.study.summary import jsonable, to_json
 
 FORMATS = (1, 2, 3, 4)  # that can be read; 1 had no last line, 1 and 2 no differences, 3 nothing forbidden later
 FORMAT = FORMATS[-1]
@@ -34,16 +35,16 @@ def document(study: Study) -> str:
         return {name: own for name, own in found.items() if own is not None}
 
     trials, outside = [], []
-    for one, (*before, now) in study.history():
+    for one, (*before, now) in history(study):
         earlier = [said(own) for own in before if own.state != "pending"]
         if isinstance(one, TrialRecord):
-            trials.append({**plain(one), **said(now), **seen(one), "earlier": earlier})
+            trials.append({**jsonable(one), **said(now), **seen(one), "earlier": earlier})
         else:
             where = {"observation": one.number, "region": one.region}
             outside.append({**where, **said(now), **seen(one), "earlier": earlier})
     value = {"name": study.value_name, "unit": study.value_unit}
     head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}
-    return for_programs({**head, "trials": trials, "observations": outside}, indent=1) + "\n"
+    return to_json({**head, "trials": trials, "observations": outside}, indent=1) + "\n"
 
 
 def exported(study: Study) -> str:
