@@ -474,8 +474,8 @@ def calls() -> dict[str, Call]:
             f"optimize {kind}": on(kind, "optimize", measure=_measure, n=1),
         }  # fmt: skip
     made |= {
-        "forgive": on("box", "forgive", trials=[2]),
-        "claim": on("box", "claim", by="me", wanted=lambda asked: False),
+        "forgive": on("box", "_forgive", trials=[2]),
+        "claim": on("box", "claim", trial=2, by="me"),
         "past": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
         "table": on("box", "table", False, history=False),
         "to_csv": Call(lambda path: study("box").table().to_csv(path), {"path": "/nonexistent/c.csv"}),

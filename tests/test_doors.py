@@ -22,6 +22,7 @@ from web.served import Server, serving
 from zonal.cli.options import OF_ERRORS
 from zonal.storage.verify import first_difference
 from zonal.study.export import exported, imported
+from zonal.study.history import history
 
 pytestmark = pytest.mark.filterwarnings("ignore::zonal.NumericalWarning", "ignore::zonal.ModelWarning")
 
@@ -146,7 +147,7 @@ ERRORS = (zn.BudgetSpent, zn.Exhausted, zn.TrialError, zn.StudyFileError, zn.Inv
 
 def observation(study: zn.Study, number: int) -> Any:
     """Return an observation by its number, a retracted one too."""
-    return next(one for one, _ in study.history() if isinstance(one, zn.Observation) and one.number == number)
+    return next(one for one, _ in history(study) if isinstance(one, zn.Observation) and one.number == number)
 
 
 def plain(answer: Any) -> Any:

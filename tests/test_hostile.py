@@ -111,7 +111,7 @@ def test_a_study_refuses_nonsense_and_stays_as_it_is() -> None:
         lambda: study.tell(trial, bytearray(b"12")),
         lambda: study.tell(trial, 0.5, note=np.array(["a", "b"])),
         lambda: study.ask(key=np.array(["a", "b"])),
-        lambda: study.forgive(trial),
+        lambda: study._forgive(trial),
         lambda: study.outlook(10**6),
         lambda: study.refine(lambda x: 0.5, 2, points="text"),
         lambda: trial.region.overlaps(None),

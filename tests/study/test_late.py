@@ -14,11 +14,17 @@ from zonal.engine.events import Observed
 from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods
 
+
+def told_and_retracted(study: zn.Study, trial: zn.Trial) -> None:
+    study.tell(trial, 0.4)
+    study.retract(trial)
+
+
 ENDS: dict[str, Callable[[zn.Study, zn.Trial], None]] = {
     "failed": lambda study, trial: study.fail(trial),
     "never again": lambda study, trial: study.fail(trial, retry=False),
     "cancelled": lambda study, trial: study.cancel(trial),
-    "retracted": lambda study, trial: (study.tell(trial, 0.4), study.retract(trial))[1],
+    "retracted": told_and_retracted,
 }
 each_end = pytest.mark.parametrize("how", ENDS)
 

@@ -236,7 +236,11 @@ def test_a_study_as_it_was_says_what_it_said_then() -> None:
         assert moment.predict([(0.1, 0.4)]) == expected
         assert moment.tree == tree
         assert moment.path == study.path
-        assert not hasattr(moment, "ask")
+        for change in (moment.ask, moment.refit, lambda moment=moment: moment.save("a.db")):
+            with pytest.raises(zn.StudyFileError, match="for reading only"):
+                change()
+        moment.refresh()
+        assert moment.measured == number
     assert fingerprint(study) == before
     assert study.snapshot() == []
     with pytest.raises(zn.InvalidInput, match="a number of measurements"):

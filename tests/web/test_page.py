@@ -20,6 +20,7 @@ import zonal as zn
 from effort import EVERYTHING
 from web.browsing import Tab, chromium
 from web.served import Server, line, serving
+from zonal.study.history import pending_asked
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None
 LONG = "A" * 100
@@ -394,7 +395,7 @@ def test_what_is_possible_now_and_what_is_forbidden_is_said_on_the_page(tab: Tab
     page.get_by_role("button", name="Ask what to measure next").click()
     page.locator("#field-value").wait_for()
     study.refresh()
-    (asked,) = study.under_way
+    (asked,) = pending_asked(study)
     assert [region.name for region in asked.within] == ["x 0.5..0.75", "x 0.75..1"]
     assert study.pending[0].region.bounds[0, 0] >= 0.6
     page.get_by_role("button", name="Cancel this trial").click()

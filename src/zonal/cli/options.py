@@ -24,7 +24,7 @@ from zonal.io.files import check_writable, content_of, file_path, text_of
 from zonal.io.result_table import Listing
 from zonal.io.spreadsheet import SEPARATORS
 from zonal.study.study import Study
-from zonal.study.summary import for_programs
+from zonal.study.summary import to_json
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -134,7 +134,7 @@ def say(text: str) -> None:
 
 def echo_json(answer: Any) -> None:
     """Print an answer as JSON."""
-    click.echo(for_programs(answer))
+    click.echo(to_json(answer))
 
 
 def echo_table(listing: Listing) -> None:

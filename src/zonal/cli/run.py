@@ -31,12 +31,12 @@ from zonal.errors import InvalidInput, TrialError, duration
 from zonal.io.environment import check_variables
 from zonal.study.executors import FutureExecutor, Task, Threads
 from zonal.study.optimization import reached, twice
-from zonal.study.run_loop import ENOUGH, drive
+from zonal.study.run_loop import ENOUGH, run_loop
 from zonal.study.run_loop import INTERRUPTED as STOPPED
 from zonal.study.run_session import RunSession
 from zonal.study.study import Study
-from zonal.study.summary import hope
-from zonal.study.worker_id import run_of_mine
+from zonal.study.summary import progress_text
+from zonal.study.worker_id import run_id
 
 ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # SIGHUP: the terminal was closed
 
@@ -89,11 +89,11 @@ def run(
     words = Program(program, timeout, retries, study.settings.priced, stdin_only)
     instrument = _Programs(words, study.path, workers)
     enough = None if tolerance is None else twice(study, tolerance)
-    with run_of_mine() as name, _tidily(), _logged():
+    with run_id() as name, _tidily(), _logged():
         hand = _Shift(study, name, take_over, most)
         try:
             limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True, "enough": enough}
-            why = drive(hand, instrument, progress=lambda: hope(study), on_error="fail", **limits)
+            why = run_loop(hand, instrument, progress=lambda: progress_text(study), on_error="fail", **limits)
         except KeyboardInterrupt:
             why = STOPPED
         except (Failed, InvalidInput):

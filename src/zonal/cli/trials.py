@@ -20,6 +20,7 @@ from zonal.kernels.feedback import Slope
 from zonal.study import operations, sheets, summary
 from zonal.study.sheet_rows import questions
 from zonal.study.study import Study
+from zonal.study.summary import measurements_left
 
 T = TypeVar("T")
 
@@ -82,7 +83,7 @@ def _places(study: Study, regions: tuple[str, ...]) -> list[Any] | None:
 def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
     asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
-    number = min(wanted, asked_before or study._looks_left)
+    number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
     try:
@@ -406,7 +407,7 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
 
 def standing(study: Study) -> str:
     """Return how much of the budget is used, and by what."""
-    return f"{summary.standing(study)}."
+    return f"{summary.budget_line(study)}."
 
 
 def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:

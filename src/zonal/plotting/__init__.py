@@ -29,7 +29,7 @@ from zonal.study.summary import UNMEASURED, headline, is_empty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Kind = Literal["history", "tree", "model", "map", "cells"]
 
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 
-def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
+def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
     """Plot a study.
 
     An existing title of `ax` stays; else it is what is measured (or the name of its file, if that has no name) and
@@ -81,7 +81,7 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     return drawn
 
 
-def _picture(study: Reading, kind: Kind | None) -> Any:
+def _picture(study: Study, kind: Kind | None) -> Any:
     """Return the function that draws a kind of plot of a study."""
     named: dict[str, Any] = {
         "history": plot_history,
@@ -94,7 +94,7 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     return named[kind or _suited(study)]
 
 
-def _suited(study: Reading) -> str:
+def _suited(study: Study) -> str:
     """Return the kind of plot that suits the space of a study."""
     space = study.space
     if study.models:
@@ -110,7 +110,7 @@ def _is_flat(space: Any) -> bool:
     return bool(len(space.lines) == space.d == 2)
 
 
-def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:
+def _explained_cells(study: Study, ax: Axes | None = None, **more: Any) -> Axes:
     """Plot the cells with axis and legend, which figures with several plots add themselves."""
     drawn = plot_cells(study, ax, **more)
     set_axis(drawn, study.space, 0)

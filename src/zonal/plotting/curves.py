@@ -17,7 +17,7 @@ from zonal.plotting.style import Mark, box, draw_marks, marks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Function = Callable[[Floats], Floats]
 
@@ -41,7 +41,7 @@ def along(space: Any) -> int | None:
     return axes[0] if len(axes) == 1 else None
 
 
-def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_function(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot f along its only continuous axis or feature, with its posterior.
 
     The study is on a box of one axis, on members with one feature, or on a `Product` of one continuous axis and
@@ -73,7 +73,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     return ax
 
 
-def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
+def _posterior(study: Study, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
     """Draw mean and band of one curve, hatched where it is marked; return the band."""
     mean, std = study.predict(curve.regions)
     ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
@@ -107,7 +107,7 @@ def combinations(region: Any) -> Iterator[dict[str, Any]]:
         yield dict(zip(named, symbols, strict=True))
 
 
-def curves_along(study: Reading, j: int) -> list[Curve]:
+def curves_along(study: Study, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, or the best ones if there are too many."""
     space = study.space
     if space.axes is None:
@@ -128,7 +128,7 @@ def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
     return Curve(", ".join(map(str, symbols.values())) or "posterior mean of f", symbols, x, points)
 
 
-def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
+def _bars(study: Study, ax: Axes, j: int, curves: list[Curve]) -> None:
     """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
     _references(study, ax, j)
     told = [trial for trial in style.told(study) if trial.minus is None][-MOST_BARS:]
@@ -143,7 +143,7 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
 
 
-def _references(study: Reading, ax: Axes, j: int) -> None:
+def _references(study: Study, ax: Axes, j: int) -> None:
     """Mark, along the lower edge, where differences were measured, and what was subtracted."""
     measured = [trial.region for trial in style.told(study) if trial.minus is not None]
     below: dict[str, Any] = {"ls": "none", "ms": 5, "transform": ax.get_xaxis_transform(), "zorder": 2.6}
@@ -162,7 +162,7 @@ def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
     return [next(colours, style.INK) for colours in fitting]
 
 
-def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot the posterior of each leaf of a study on a space of one axis, like the paper's first figure.
 
     Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonal.simulation.rehearsal import Rehearsal
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
@@ -34,7 +34,7 @@ WORK = 4e9  # multiplications that this may take: seconds
 MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
 
 
-def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_history(study: Study, ax: Axes | None = None) -> Axes:
     """Plot the measurements of a study in order, and the average of the best region so far.
 
     There is a dot per measured average and a diamond per measured difference, darker for smaller regions, with its
@@ -80,7 +80,7 @@ def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floa
     bar.set_label("depth in the tree: small regions are dark")
 
 
-def _ticks(study: Reading, ax: Axes) -> None:
+def _ticks(study: Study, ax: Axes) -> None:
     """Draw a tick at the bottom for every trial without a value."""
     for state, mark in MARKS.items():
         x = [trial.number for trial in study.trials if trial.state == state]
@@ -89,7 +89,7 @@ def _ticks(study: Reading, ax: Axes) -> None:
             ax.plot(x, [0.03] * len(x), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
 
 
-def _best_so_far(study: Reading, ax: Axes) -> None:
+def _best_so_far(study: Study, ax: Axes) -> None:
     """Draw the average of the recommended region, with its posterior at that time."""
     x, mean, std = best_then(study)
     (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="average of the region that was the best then")
@@ -99,7 +99,7 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
     _clip(study, ax, mean, std)
 
 
-def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
+def _clip(study: Study, ax: Axes, mean: Floats, std: Floats) -> None:
     """Limit the plot to what was measured and found; the band of the first few measurements may lie beyond it."""
     seen = [(trial.value, trial.sem or 0.0) for trial in told(study)]
     ends = [edge for value, error in seen if value is not None for edge in (value - error, value + error)]
@@ -110,7 +110,7 @@ def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
     ax.set_ylim(max(bottom, low - margin), min(top, high + margin))
 
 
-def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
+def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
     # Events do not store the best region: it is computed again, which takes long for large trees.
     work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
@@ -122,7 +122,8 @@ def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
-    mean, std = np.array([snapshot._settle()[1:] for snapshot in then]).T
+    best = [moment.recommend() for moment in then]
+    mean, std = np.array([[answer.mean, answer.std] for answer in best]).T
     return x, mean, std
 
 

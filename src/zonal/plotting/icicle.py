@@ -15,7 +15,7 @@ from zonal.study.summary import is_empty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 NARROWEST = 0.01  # of the plot: narrower rectangles have no room for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
@@ -25,7 +25,7 @@ MOST_LOOKS = 5  # beyond which a dot does not grow
 DARK = 0.45  # lightness below which text is white
 
 
-def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
     Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
@@ -58,7 +58,7 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
+def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     """Draw the rectangles, coloured by posterior mean, with edges if they are wide; return what is coloured."""
     from matplotlib.collections import PolyCollection
 
@@ -69,7 +69,7 @@ def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     return ax.add_collection(shelves)
 
 
-def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
+def _dots(study: Study, ax: Axes, middle: Floats) -> None:
     """Draw a dot in every region measured."""
     measured, count = np.flatnonzero(study.tree.count), study.tree.count
     if len(measured):
@@ -79,7 +79,7 @@ def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
         )  # fmt: skip
 
 
-def _framed(study: Reading, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
+def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
@@ -108,7 +108,7 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
             text.remove()
 
 
-def _shelves(study: Reading, weight: list[float]) -> Floats:
+def _shelves(study: Study, weight: list[float]) -> Floats:
     """Return both edges of every node: its share of the space, from 0 to 1."""
     parent, within = study.tree.parent, np.zeros(len(weight))
     np.add.at(within, parent[1:], weight[1:])

@@ -19,11 +19,12 @@ from zonal.plotting.curves import combinations
 from zonal.plotting.outlines import outline
 from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
 from zonal.spaces import Region
+from zonal.study.queries import mean_and_relative_std
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 CELLS = 24  # of a map of predictions, along each axis
 MOST_PANELS = 12
@@ -35,7 +36,7 @@ MARGIN = 0.012  # share of the map, around points that are marked together
 
 
 def plot_map(
-    study: Reading,
+    study: Study,
     ax: Axes | None = None,
     truth: Floats | DataSeries | None = None,
     shapes: Iterable[Any] | None = None,
@@ -81,7 +82,7 @@ def _true_values(space: Any, truth: Any) -> Floats:
     return values
 
 
-def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
 
     A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; its
@@ -107,7 +108,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
+def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
     pairs = list(itertools.combinations(study.space.lines, 2))
     every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
@@ -136,7 +137,7 @@ class Map:
     polygons.
     """
 
-    study: Reading
+    study: Study
     j: int
     k: int
     symbols: dict[str, Any]
@@ -175,7 +176,7 @@ class Map:
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
         part, ups = self.slice.as_dict(), self._side(self.k)
         cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]
-        mean, doubt = study._known(cells)
+        mean, doubt = mean_and_relative_std(study, cells)
         return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
 
     def _side(self, j: int) -> list[dict[str, Any]]:

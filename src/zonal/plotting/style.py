@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import PathPatch
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Place = tuple[float, float, bool]  # of a text: x and y as shares of the plot, and whether it is below them
 Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
@@ -139,7 +139,7 @@ def strength(doubt: Floats) -> Floats:
     return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
 
 
-def colour_bar(study: Reading, ax: Axes, shown: Any, truth: bool = False) -> None:
+def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
     """Explain the colours beside the plot: true values, or posterior means, which fade; none if there are none."""
     from matplotlib.patches import Rectangle
 
@@ -166,18 +166,18 @@ def _clipped(shown: Any) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
-def regions_of(study: Reading, rows: Any) -> list[Any]:
+def regions_of(study: Study, rows: Any) -> list[Any]:
     """Return the regions of some rows of the tree."""
     depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
     return list(map(study.space.cell, zip(depth, index, strict=True)))
 
 
-def told(study: Reading) -> list[TrialRecord]:
+def told(study: Study) -> list[TrialRecord]:
     """Return the trials that were told, in order."""
     return [trial for trial in study.trials if trial.state == "measured"]
 
 
-def subtracted(study: Reading) -> list[Any]:
+def subtracted(study: Study) -> list[Any]:
     """Return the regions that were subtracted in trials told as differences, each once."""
     return list({trial.minus.key: trial.minus for trial in told(study) if trial.minus is not None}.values())
 
@@ -187,12 +187,12 @@ def allowed(values: Floats, forbidden: Any) -> Floats:
     return values if forbidden.all() else values[~forbidden]
 
 
-def value_label(study: Reading) -> str:
+def value_label(study: Study) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
 
 
-def colour_map(study: Reading) -> str:
+def colour_map(study: Study) -> str:
     """Return a colour map in which good is bright."""
     return "cividis" if study.direction == "maximize" else "cividis_r"
 
@@ -237,14 +237,14 @@ class Mark(NamedTuple):
     tag: str = ""
 
 
-def found_label(study: Reading) -> str:
+def found_label(study: Study) -> str:
     """Return the legend's text for the region found; "" if nothing was measured."""
     if is_empty(study):
         return ""
     return "region found" if study.stands_out() else f"{best_word(study)}, but it does not stand out"
 
 
-def marks(study: Reading) -> Iterator[Mark]:
+def marks(study: Study) -> Iterator[Mark]:
     """Yield the marks of a plot of a study."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
@@ -261,7 +261,7 @@ def marks(study: Reading) -> Iterator[Mark]:
         yield Mark(study.found, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
-def _held(study: Reading) -> Iterator[Mark]:
+def _held(study: Study) -> Iterator[Mark]:
     """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
     if is_empty(study) or study.threshold is None:
         return
@@ -323,7 +323,7 @@ def _write(ax: Axes, written: dict[Place, str]) -> None:
         rim(text, 2.4)
 
 
-def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
+def star(study: Study, ax: Axes, x: Any, y: Any) -> None:
     """Mark the centre of the region found, hollow if it does not stand out."""
     from matplotlib.patheffects import withStroke
 

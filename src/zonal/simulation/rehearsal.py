@@ -32,6 +32,7 @@ from zonal.spaces.base import forbidden_rule
 from zonal.study.recipe import PRICES
 from zonal.study.run_loop import INTERRUPTED
 from zonal.study.study import Study
+from zonal.study.summary import measurements_left
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +105,7 @@ class Simple:
         first = next(iter(given.get("times") or (1.0,)))
         prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
         prices |= {"times": [first]} if given.get("times") else {}
-        looks = Study(landscape.space, budget=budget, **prices)._looks_left if prices else int(budget)
+        looks = measurements_left(Study(landscape.space, budget=budget, **prices)) if prices else int(budget)
         forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
         limits = Limits(forbidden, given.get("max_replicates") or math.inf)
         measure = partial(instrument, time=first) if self.prices else instrument

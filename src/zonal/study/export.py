@@ -18,9 +18,10 @@ from zonal.storage.schema import (
     settings_from_json,
     settings_to_json,
 )
+from zonal.study.history import history
 from zonal.study.sheet_rows import slope_of
 from zonal.study.study import Study
-from zonal.study.summary import for_programs, plain
+from zonal.study.summary import jsonable, to_json
 
 HEAD, END = "zonal events", "zonal end"
 FIX = "Export it again, with --format events."
@@ -39,16 +40,16 @@ def document(study: Study) -> str:
         return {name: part for name, part in parts.items() if part is not None}
 
     trials, observations = [], []
-    for record, (*before, now) in study.history():
+    for record, (*before, now) in history(study):
         earlier = [outcome_parts(outcome) for outcome in before if outcome.state != "pending"]
         parts = {**outcome_parts(now), **functional_parts(record), "earlier": earlier}
         if isinstance(record, TrialRecord):
-            trials.append({**plain(record), **parts})
+            trials.append({**jsonable(record), **parts})
         else:
             observations.append({"observation": record.number, "region": record.region, **parts})
     value = {"name": study.value_name, "unit": study.value_unit}
     head = {"budget": study.budget, "direction": study.direction, "value": value}
-    return for_programs({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
+    return to_json({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
 
 
 def exported(study: Study) -> str:

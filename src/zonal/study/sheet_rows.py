@@ -11,6 +11,7 @@ from zonal.engine.trial_history import Outcome
 from zonal.errors import ZonalError
 from zonal.io.spreadsheet import Row
 from zonal.spaces import Region
+from zonal.study.history import history
 from zonal.study.region_cells import exact_cells, exact_columns
 from zonal.study.sheets import SEEN, place_of
 from zonal.study.study import Study
@@ -38,7 +39,7 @@ def outcomes(study: Study) -> list[Row]:
     spends = study.settings.spends
     exact = exact_columns(study.space)
     header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
-    rows = [[*_place(one, spends), *_became(one, past)] for one, past in study.history()]
+    rows = [[*_place(one, spends), *_became(one, past)] for one, past in history(study)]
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return list(zip(*kept, strict=True))

@@ -32,6 +32,8 @@ from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations
+from zonal.study.history import history
+from zonal.study.queries import region_of
 from zonal.study.region_cells import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
 
@@ -191,7 +193,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         number = _trial(cells["trial"], trials, cells.get("region", ""))
         answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
         if answer is not None and cells.get("minus"):
-            other = study._region(place_of(study.space, cells["minus"]))
+            other = region_of(study, place_of(study.space, cells["minus"]))
             checks.usable(study._state, was.region, other, answer.sem)
             answer = replace(answer, minus=other)
         note = cells.get("note", "")
@@ -229,7 +231,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
 
 def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
     """Return every trial with all its outcomes; if it was told late, with those of the observation it became."""
-    every = study.history()
+    every = history(study)
     trials = {one.number: (one, past) for one, past in every if isinstance(one, TrialRecord)}
     for one, past in every:
         number = study._state.observed[one.number][1].trial if isinstance(one, Observation) else None
@@ -254,7 +256,7 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
     """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
     space, feedback = study.space, study.feedback
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
-    for one, past in study.history():  # values that were corrected or retracted are known too
+    for one, past in history(study):  # values that were corrected or retracted are known too
         seen.setdefault(_sort(one.region, one.minus), []).extend((own.value, own.sem) for own in past)
     found: Sheet[Region] = Sheet()
 

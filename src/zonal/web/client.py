@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from zonal import errors
 from zonal.engine import checks
-from zonal.engine.events import Asked, Transaction
+from zonal.engine.events import Transaction
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
@@ -30,8 +30,9 @@ from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
 from zonal.study.limits import regions_of
+from zonal.study.queries import region_of
 from zonal.study.study import Study
-from zonal.study.worker_id import me, person
+from zonal.study.worker_id import person, worker_id
 from zonal.web.overview import described
 from zonal.web.routes import ROUTES, STATUSES, Route, Unknown
 
@@ -251,24 +252,20 @@ class Remote(Study):
         limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
         now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
         token = errors.text(key, "key") or uuid.uuid4().hex
-        answer = self._line.post("/ask", True, n=number, key=token, by=by or me(), **now)
+        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
         trials = [self._trial(trial) for trial in answer]
         return trials[0] if n is None else trials
 
-    def claim(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a pending trial, taken over from its worker: see `Study.claim`."""
-        for asked in filter(wanted, self.under_way):
-            answer = self._line.post(f"/trials/{asked.number}/take-up", by=by, of=asked.by)
-            if answer is not None:
-                return self._trial(answer)
-        return None
+    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
+        answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
+        return None if answer is None else self._trial(answer)
 
     def extend(self, n: float) -> None:
         """Add `n` measurements, or that cost, to the budget."""
         self._line.post("/extend", n=checks.added(self._state, n))
 
-    def _refit(self, anew: bool = True) -> bool:
-        return bool(self._line.post("/refit", from_scratch=anew)["learned"])
+    def _refit(self, from_scratch: bool = True) -> bool:
+        return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
 
     def save(self, path: Any) -> NoReturn:
         """Raise: it is stored on the server."""
@@ -284,7 +281,7 @@ def _over_http(route: Route) -> Any:
     def call(study: Remote, *arguments: Any, **named: Any) -> Any:
         fields = signature.bind(study, *arguments, **named).arguments
         of, again = fields.pop("trial", 0), route.word in REPEATED
-        del fields["study"]
+        del fields["self"]
         number = study._number(of, "observation" in route.says)
         by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
         by = of.region.feedback if isinstance(of, Observation) else by
@@ -321,10 +318,10 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, feedback: (
         None if feedback is None else encode(checked_feedback(feedback, study.space))
     ),
-    "region": lambda study, region: described(study._region(region)),
+    "region": lambda study, region: described(region_of(study, region)),
     "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
-    "minus": lambda study, region: None if region is None else described(study._region(region)),
+    "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),
     "trials": lambda study, trials: [
         study._number(trial)
@@ -333,7 +330,7 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
 }
 for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
-SENT = {"tell", "correct", "retract", "fail", "cancel", "forgive", "forbid", "allow", "observe"}
+SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}
 for _route in ROUTES:
     if _route.word in SENT:
         setattr(Remote, _route.word, _over_http(_route))

@@ -8,6 +8,7 @@ from functools import partial
 from sys import float_info
 from typing import Any
 
+from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, need, whole_number
 from zonal.io.recipe_text import Recipe, check_values
 from zonal.io.spreadsheet import csv_text
@@ -18,11 +19,12 @@ from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
 from zonal.study import sheets
 from zonal.study.export import document, exported
+from zonal.study.history import pending_asked
 from zonal.study.operations import recorded
 from zonal.study.recipe import arguments
 from zonal.study.sheet_rows import outcomes, questions
 from zonal.study.study import Study
-from zonal.study.summary import plain
+from zonal.study.summary import jsonable
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
@@ -111,8 +113,8 @@ def _sheet(
     return {**taken, "empty": rows.empty, **noted, "outdated": old, **standing(study)}
 
 
-def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
-    return study.claim(by, lambda asked: asked.number == trial and asked.by == of)
+def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
+    return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def standing(study: Study) -> dict[str, Any]:
         "event": len(study._state.events),
         "budget": study.budget,
         "measured": study.measured,
-        "pending": len(study.under_way),
+        "pending": len(study.pending),
         "remaining": study.remaining,
         "spent": study.spent,
     }
@@ -134,7 +136,7 @@ def _beyond(side: str, study: Study, **fields: Any) -> Any:
     joined, within = fields.pop("patches", False), fields.pop("within", None)
     need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
     likely = getattr(study, side)(**fields)
-    return {**plain(likely.patches(within) if joined else likely), **thresholds}
+    return {**jsonable(likely.patches(within) if joined else likely), **thresholds}
 
 
 def _predict(study: Study, regions: list[Any] | None = None) -> Any:
@@ -148,8 +150,8 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
 
 
 def _pending(study: Study) -> Any:
-    by = {asked.number: asked.by for asked in study.under_way}
-    return {**standing(study), "trials": [{**plain(trial), "by": by[trial.number]} for trial in study.pending]}
+    by = {asked.number: asked.by for asked in pending_asked(study)}
+    return {**standing(study), "trials": [{**jsonable(trial), "by": by[trial.number]} for trial in study.pending]}
 
 
 def _settings(study: Study) -> Any:
@@ -164,8 +166,8 @@ def _journal(record: StudyOverview, after: int = -1) -> Any:
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
 DOES: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
-    "/trials/{trial}/take-up": _take_up,
-    "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
+    "/trials/{trial}/claim": _claim,
+    "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **standing(study)},
     "/predict": _predict,
     "/probability": lambda study, regions, **limits: {
         "probability": study.probability(_regions(study, regions), **limits)

@@ -18,7 +18,7 @@ from zonal.plotting.history import best_then
 from zonal.plotting.maps import CELLS, Map, panels_of
 from zonal.plotting.style import regions_of
 from zonal.study.study import Study
-from zonal.study.summary import beyond, for_programs, is_empty
+from zonal.study.summary import beyond, is_empty, to_json
 from zonal.web.overview import place
 from zonal.web.space_data import picture_kind, region_columns
 
@@ -29,7 +29,7 @@ FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 def dumped(answer: Any) -> bytes:
     """Return an answer as JSON, with null for NaN."""
-    return for_programs(answer, separators=(",", ":")).encode()
+    return to_json(answer, separators=(",", ":")).encode()
 
 
 def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
