@@ -180,7 +180,7 @@ def test_a_region_is_forbidden_and_allowed_again(dna: Path) -> None:
     zonal("import", "again.db", "dna.events")
     assert zn.Study.open("again.db").events == zn.Study.open(dna).events
     assert "allowed as a whole: ANN" in zonal("allow", dna, "AAN", code=1).stderr
-    assert "1 fail and 1 forbidden region taken back" in zonal("allow", dna, "NNN").stderr
+    assert "1 failure and 1 forbidden region taken back" in zonal("allow", dna, "NNN").stderr
     assert zn.Study.open(dna).forbidden == ()
 
 
@@ -192,7 +192,7 @@ def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
     assert "failed or forbidden within this region; got" in zonal("allow", dna, names[3], code=1).stderr
     assert "REGION" in zonal("allow", dna, code=2).stderr
     assert dna.read_bytes() == before
-    assert "1 fail taken back. 0 of 10 measured, 1 pending, 9 left." in zonal("allow", dna, names[1]).stderr
+    assert "1 failure taken back. 0 of 10 measured, 1 pending, 9 left." in zonal("allow", dna, names[1]).stderr
     assert sorted(zn.Study.open(dna)._state.blocked.values()) == [0, 2]
     assert "2 failures taken back" in zonal("allow", dna, "NNN").stderr
     zonal("verify", dna)

@@ -165,7 +165,7 @@ def test_what_is_believed_is_what_the_library_believes(server: Server, study: zn
     every = server.post(f"{AT}/predict").json
     assert every["mean"] == pytest.approx(study.predict().mean, rel=1e-9)
     assert every["regions"][-1]["name"] == study.predict().regions[-1].name
-    assert server.get(f"{AT}/outlook?n=3").json["rise"] == pytest.approx(study.outlook(3).gain)
+    assert server.get(f"{AT}/outlook?n=3").json["gain"] == pytest.approx(study.outlook(3).gain)
     nodes = server.get(f"{AT}/nodes").json
     assert nodes["mean"] == pytest.approx(study.tree.mean, rel=1e-9)
 
