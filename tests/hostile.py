@@ -464,7 +464,7 @@ def calls() -> dict[str, Call]:
             f"allow {kind}": on(kind, "allow", region=one),
             f"predict {kind}": on(kind, "predict", False, regions=one),
             f"probability {kind}": on(kind, "probability", False, regions=one, above=0.5, below=None),
-            f"doubt {kind}": on(kind, "doubt", False, regions=None),
+            f"relative_std {kind}": on(kind, "relative_std", False, regions=None),
             f"above {kind}": on(kind, "above", False, threshold=0.5, probability=None),
             f"below {kind}": on(kind, "below", False, threshold=0.5, probability=None),
             f"recommend {kind}": on(kind, "recommend", False, k=None, theta=0.1),
@@ -476,7 +476,7 @@ def calls() -> dict[str, Call]:
     made |= {
         "forgive": on("box", "forgive", trials=[2]),
         "claim": on("box", "claim", by="me", wanted=lambda asked: False),
-        "past": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
+        "snapshot": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
         "table": on("box", "table", False, history=False),
         "to_csv": Call(lambda path: study("box").table().to_csv(path), {"path": "/nonexistent/c.csv"}),
         "text": Call(lambda width, rows: study("box").table().text(width, rows), {"width": 80, "rows": None}),

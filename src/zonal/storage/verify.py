@@ -73,12 +73,12 @@ def _next_calls(
     settings: Settings, state: State | None, batch: list[Transaction], at: int, tried: dict[int, str]
 ) -> Iterator[tuple[State, int]]:
     """Yield the states, and how many events have passed, if the next call made one event, or more of them."""
-    before, after = state, state
+    before, after, asked = state, state, _call(batch[at])
     for stop in range(at + 1, len(batch) + 1):
         try:
             decided = after = _decide(settings, after, batch[stop - 1])
-            if before is not None and stop > at + 1:  # several trials are asked for in the order of a tour
-                decided = select.as_tour(before, after, _call(batch[at]).by)
+            if before is not None and isinstance(asked, events.Asked) and stop > at + 1:
+                decided = select.as_tour(before, after, asked.by)  # several trials are asked for in its order
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
@@ -119,7 +119,7 @@ def _compared(event: Transaction) -> dict[str, Any]:
     return named
 
 
-def _call(event: Transaction) -> Any:
+def _call(event: Transaction) -> events.Event | None:
     """Return the fact that shows which call made the event; None if it has no facts."""
     beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
@@ -159,7 +159,7 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
     if state is None:
         return commands.begin(settings)
     decide = DECIDED.get(type(fact))
-    return state.apply((fact,)) if decide is None else decide(state, fact, event)
+    return state.apply(() if fact is None else (fact,)) if decide is None else decide(state, fact, event)
 
 
 def difference(was: Any, now: Any, at: str = "") -> str:

@@ -233,7 +233,7 @@ class Study(Reading):
         if events:
             with journal.applying():
                 state = state.apply_all(events)
-        self._state = state if journal.opened.knows else state.blind()
+        self._state = state if journal.opened.has_kernel else state.blind()
 
     @classmethod
     def replay(cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False) -> Self:

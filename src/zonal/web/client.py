@@ -179,7 +179,7 @@ class Remote(Study):
                 state = self._seen.apply_all(events)
             else:
                 return
-            self._seen = state if self._opened.knows else state.blind()
+            self._seen = state if self._opened.has_kernel else state.blind()
 
     def _unseen(self) -> list[Transaction]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
