@@ -46,6 +46,9 @@ FAULTS = {
     "a node's prior variance is left as it is": Fault(
         "gp/posterior.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "gp"
     ),
+    "two branches write into one factor": Fault(
+        "gp/posterior.py", "if self._written == known and shape", "if shape", "gp"
+    ),
     "repeats do not count": Fault(
         "gp/stats.py",
         "noise**2 / self.counted, self",
@@ -60,6 +63,9 @@ FAULTS = {
         "low, high = gap - wide / 2, gap + wide / 2",
         "low, high = gap, gap + wide / 2",
         "kernels",
+    ),
+    "a periodic profile is not resolved": Fault(
+        "kernels/stationary.py", "RESOLVED = 1e-9", "RESOLVED = 1e-3", "kernels/test_profiles.py"
     ),
     "pairs are looked up at the wrong distance": Fault(
         "kernels/layout.py", "lag -= theirs", "lag += theirs", "kernels"

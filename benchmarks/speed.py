@@ -23,7 +23,7 @@ import numpy as np
 import zonal as zn
 from zonal._blas import one_thread
 from zonal.engine.settings import Given
-from zonal.gp.hyperparameters import weigh
+from zonal.gp.hyperparameters import fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import ModelSpec
 from zonal.gp.stats import ObservationStats
@@ -170,12 +170,12 @@ def fit_seconds() -> float:
     measure = zn.simulate(F1, feedback, NOISE, rng=0)
     cells = [space.cell((h, i)) for h in (4, 5, 6) for i in range(2**h)][:100]
     for k in range(1000):
-        ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
+        ledger = ledger.append(k % 100, measure(cells[k % 100]), None)
     data, unknowns = ledger.data(), ModelSpec(None, True, None)
     frame = ModelSpace(space, feedback)
     keys = frame.layout.keys(feedback.footprints(cells))
     start = perf_counter()
-    weigh(data, frame, unknowns, frame.correlate(keys), None, None, 1000, frame.models)
+    fit_posterior(data, frame, unknowns, frame.correlate(keys), None, None, 1000, frame.models)
     return perf_counter() - start
 
 

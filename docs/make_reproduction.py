@@ -597,7 +597,7 @@ def made(job: Job) -> str:
         [
             f"- Zonal {zn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
             f"{platform.machine()} with {os.cpu_count()} cores; {job.jobs} processes.",
-            f"- Experiments: `--runs {job.runs} --budget {job.budget} --rng {job.rng}`.",
+            f"- Experiments: `--runs {job.runs} --budget {job.budget} --seed {job.rng}`.",
             f"- Comparisons with the authors' code, the benefit of averages, and S and K: {job.many} runs.",
         ]
     )
@@ -692,7 +692,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--runs", default=30, type=click.IntRange(min=1), help="Runs of the paper's experiments.")
 @click.option("--many", default=300, type=click.IntRange(min=2), help="Runs of the comparisons.")
 @click.option("--budget", default=80, type=click.IntRange(min=20), help="Measurements a run.")
-@click.option("--rng", default=0, type=click.IntRange(min=0), help="Seed of everything.")
+@click.option("--seed", "rng", default=0, type=click.IntRange(min=0), help="Seed of everything.")
 @click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Processes.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Renew this alone.")
 def command(parts: tuple[str, ...], **options: Any) -> None:

@@ -7,11 +7,11 @@ import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import campaign, halving, settled, smallest
 from skies import box, healpix_tree, made_sky, radiometer
 from telescope_time import by_the_clock
 
 import zonal as zn
-from campaigns import campaign, halving, settled, smallest
 from zonal.plotting import column_width, plot_map, plot_regrets
 from zonal.simulation import Landscape, datasets
 from zonal.simulation.rehearsal import everybody, rehearse
@@ -47,7 +47,7 @@ def main(runs: int, share: float, out: str) -> None:
             print(f"{name}: {budget} pointings for {space.count(space.deepest())} patches, {runs} runs")
             print(f"brightest patch: {best.average:.1f} at {best.region.name}\n{rehearsal.table()}")
             looks = ", ".join(f"{who} {study.tree.count.max()}" for who, study in studies.items())
-            print(f"most looks at one patch, first run: {looks}\n")
+            print(f"most measurements of one patch, first run: {looks}\n")
             draw(studies["Zonal"], landscape, sky, name)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)

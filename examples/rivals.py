@@ -20,7 +20,7 @@ import dna
 import numpy as np
 import radio_telescope
 import skies
-from campaigns import Choice, halving, settled
+from campaigns import Look, halving, settled
 
 import zonal as zn
 from zonal.simulation import Landscape
@@ -108,7 +108,7 @@ class Game:
     landscape: Landscape
     budget: int
     noise: float | Callable[[zn.Region], float]
-    look: Choice
+    look: Look
     botorch: BoTorch
     others: dict[str, Player]
 

@@ -83,9 +83,7 @@ def _nearest(directions: np.ndarray) -> tuple[list[int], float]:
 def by_the_clock(runs: int, share: float) -> None:
     """Compare searches of the box in a given time, which integration, settling and slewing take."""
     landscape, seconds = box(datasets.sky()), round(SECONDS * share * 64)
-    players = settled(
-        {"told what it costs": StudyPlayer(COSTS), "told of no costs": Unaware(), "tour": tour}, radiometer
-    )
+    players = settled({"cost-aware": StudyPlayer(COSTS), "cost-unaware": Unaware(), "tour": tour}, radiometer)
     rehearsal = rehearse(landscape, seconds, CHANNEL**-0.5, runs, players)
     print(f"box, by the clock: {seconds} seconds, {runs} runs\n{rehearsal.table()}")
     ours, other = (campaign(players[who], landscape, seconds, CHANNEL**-0.5) for who in list(players)[:2])

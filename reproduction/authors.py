@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import whole_number
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import RBF
 from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Average
@@ -112,7 +112,7 @@ class AuthorsRun:
         if depth > self.best[0]:
             self.best = leaf
         if self._belief is not None:
-            self._belief = self._belief.tracking(self._belief.tracked.plus(self._keys(nodes)))
+            self._belief = self._belief.with_targets(self._belief.tracked.append(self._keys(nodes)))
 
     def _keys(self, nodes: list[Node]) -> Any:
         cells = [self._task.space.cell(node) for node in nodes]
@@ -129,7 +129,7 @@ class AuthorsRun:
         self.visited.append(node)
         self.rewards.append(reward)
         if self._belief is not None:
-            self._belief = self._belief.observing(self.rows[node], reward, LIKELIHOOD, LIKELIHOOD)
+            self._belief = self._belief.condition_on(self.rows[node], reward, LIKELIHOOD, LIKELIHOOD)
 
 
 def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
@@ -188,16 +188,19 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     """
     run = AuthorsRun(task, budget, rng, modelled=False)
     half_log = math.log(budget**2 / ETA) / 2
-    own: dict[Node, list[float]] = {}  # rewards of each node
+    rewards: dict[Node, list[float]] = {}  # rewards of each node
     # Open: the root is measured like any node, and children compete in the very round that made them.
     leaf = ROOT
     run.measure(leaf)
     while not run.spent:
-        draws = own.setdefault(leaf, [])
+        draws = rewards.setdefault(leaf, [])
         draws.append(run.rewards[-1])
         if len(draws) >= half_log / len(draws):
             run.split(leaf)
-        index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
+        index = [
+            (sum(rewards[node]) + half_log) / len(rewards[node]) if node in rewards else math.inf
+            for node in run.leaves
+        ]
         leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
         run.measure(leaf)
     return run

@@ -37,8 +37,8 @@ def draws(answer: Answer, arity: int = 2) -> dict[Node, int]:
 
 def predictions(answer: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floats, Floats]:
     """Return mean and std of f at points, given a run's rewards and the noise assumed by its search."""
-    known = NOISE, zn.reward_function("f3", "paper").kernel
-    sem, kernel = (math.sqrt(authors.LIKELIHOOD), authors.KERNEL) if preset == "authors" else known
+    of_paper = NOISE, zn.reward_function("f3", "paper").kernel
+    sem, kernel = (math.sqrt(authors.LIKELIHOOD), authors.KERNEL) if preset == "authors" else of_paper
     study = zn.Study([(0, 1)], budget=1, kernel=kernel, noise=sem, feedback=zn.Average(s))
     for node, reward in zip(answer["visited"], answer["rewards"], strict=True):
         study.observe(study.space.cell(tuple(node)), reward)
@@ -80,10 +80,10 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
     keys = {"tree key": "tree 1", "fit key": "fit 1", "regret key": "regret"}  # and what they explain
     mosaic = [*pairs[:2], ["tree key"] * 2, pairs[2], ["fit key"] * 2, ["regret"] * 2, ["regret key"] * 2]
     panels = figure.subplot_mosaic(mosaic, height_ratios=[1.1, 0.75, 0.1, 1.1, 0.1, 1.1, 0.1])  # type: ignore[arg-type]
-    trees = {s: draws(one) for s, one in runs.items()}
+    trees = {s: draws(searched) for s, searched in runs.items()}
     bottom = max(max(tree)[0] for tree in trees.values()) + 0.7
-    for s, one in runs.items():
-        depth, index = one["recommended"][-1]
+    for s, searched in runs.items():
+        depth, index = searched["recommended"][-1]
         top = max(depth - ABOVE, 0)
         cell = zn.Box([(0, 1)]).cell((top, index >> (depth - top)))
         for part in ("tree", "part"):
@@ -92,7 +92,7 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
         panels[f"part {s}"].set(
             title=f"S = {s}: the tree around the recommended cell", xlim=cell.edges[0], ylim=(bottom, top - 0.5)
         )
-        _draw_fit(panels[f"fit {s}"], one, s, plan.preset)
+        _draw_fit(panels[f"fit {s}"], searched, s, plan.preset)
     low, high = zip(*(panels[f"fit {s}"].get_ylim() for s in FEEDBACKS), strict=True)
     for s in FEEDBACKS:
         panels[f"fit {s}"].set_ylim(min(low), max(high))
@@ -104,20 +104,20 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
     return figure
 
 
-def _draw_tree(ax: Axes, tree: dict[Node, int], found: Node) -> None:
+def _draw_tree(ax: Axes, tree: dict[Node, int], recommended: Node) -> None:
     depth, index = np.array(list(tree)).T
     above = np.maximum(depth - 1, 0)  # the root is its own parent
     x, x_above = (index + 0.5) / 2.0**depth, (index // 2 + 0.5) / 2.0**above
     ax.plot([x_above, x], [above, depth], color="#999999", lw=0.5, zorder=1)
     kinds = np.array([_kind(number) for number in tree.values()])
     for order, (kind, (colour, marker, size)) in enumerate(DRAWS.items(), start=2):
-        own = kinds == kind
+        of_kind = kinds == kind
         ax.scatter(
-            x[own], depth[own], s=size, color=colour, marker=marker, edgecolors=INK, linewidths=0.4, zorder=order,
-            label=kind,
+            x[of_kind], depth[of_kind], s=size, color=colour, marker=marker, edgecolors=INK, linewidths=0.4,
+            zorder=order, label=kind,
         )  # fmt: skip
-    ax.scatter((found[1] + 0.5) / 2 ** found[0], found[0], s=90, facecolors="none", edgecolors=FOUND, lw=1.6,
-               zorder=6, label="recommended")  # fmt: skip
+    at, level = (recommended[1] + 0.5) / 2 ** recommended[0], recommended[0]
+    ax.scatter(at, level, s=90, facecolors="none", edgecolors=FOUND, lw=1.6, zorder=6, label="recommended")
     ax.set(xlabel="x", ylabel="depth in the tree", xlim=(-0.02, 1.02))
 
 

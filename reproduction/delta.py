@@ -91,8 +91,8 @@ def _rows(curve: Floats, budgets: list[int]) -> list[list[Any]]:
     choices, _ = cross_validate(regret, min(FOLDS, len(regret)))
     rows = []
     for j, c in enumerate(GRID):
-        own, gap = regret[:, j], regret[:, j] - regret[:, _best(regret)]
-        means = [own.mean(), standard_error(own), gap.mean(), standard_error(gap)]
+        regrets, gap = regret[:, j], regret[:, j] - regret[:, _best(regret)]
+        means = [regrets.mean(), standard_error(regrets), gap.mean(), standard_error(gap)]
         earlier = [curve[:, j, n - 1].mean() for n in budgets]
         rows.append([c, *map(float, means), int(np.sum(choices == j)), *map(float, earlier)])
     return rows
@@ -118,7 +118,7 @@ def _figure(curves: dict[Procedure, Floats], plan: Plan) -> Figure:
     axes: Any = figure.subplots()
     for ((whose, s), curve), (colour, style), marker in zip(curves.items(), STYLES, "os^D", strict=False):
         regret, name = curve[:, :, -1], f"{whose}, S = {s}"
-        best, error = _best(regret), [standard_error(own) for own in regret.T]
+        best, error = _best(regret), [standard_error(column) for column in regret.T]
         axes.errorbar(
             GRID, regret.mean(axis=0), error, color=colour, ls=style, marker=marker, ms=5, capsize=3, label=name
         )

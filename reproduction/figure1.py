@@ -51,16 +51,16 @@ def experiment(plan: Plan) -> Report:
         "figure1", ["depth", "index", "lower", "upper", "count", "mean", "std", "true average", "expanded"]
     )
     order = np.lexsort((tree.index, tree.depth))
-    columns = [own[order].tolist() for own in (tree.count, tree.mean, tree.std, tree.expanded)]
-    for cell, *known, expanded in zip(regions_of(shown.study, order), *columns, strict=True):
+    columns = [column[order].tolist() for column in (tree.count, tree.mean, tree.std, tree.expanded)]
+    for cell, *numbers, expanded in zip(regions_of(shown.study, order), *columns, strict=True):
         average = shown.instrument.average(cell)
-        report.rows.append([*cell.node, *cell.edges[0], *known, average, expanded])
-    found = shown.study.recommend()
+        report.rows.append([*cell.node, *cell.edges[0], *numbers, average, expanded])
+    recommended = shown.study.recommend()
     report.notes += [
         f"GPOO after {shown.study.measured} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
         f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
-        f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
-        f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
+        f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {recommended.node}, "
+        f"x {recommended.region.bounds[0, 0]:g} to {recommended.region.bounds[0, 1]:g}",
     ]
     return report.publish(plan, _figure(shown))
 
@@ -68,9 +68,9 @@ def experiment(plan: Plan) -> Report:
 def _telling(plan: Plan) -> Scene:
     """Return, finished, the search whose leaves have the most different depths."""
     scenes = [scene([plan.rng, i], S, min(ROUNDS, plan.budget)) for i in range(TRIES)]
-    for one in scenes:
-        one.study.optimize(one.instrument)
-    depths = [one.study.tree.depth[one.study.tree.first_child < 0] for one in scenes]
+    for shown in scenes:
+        shown.study.optimize(shown.instrument)
+    depths = [shown.study.tree.depth[shown.study.tree.first_child < 0] for shown in scenes]
     return scenes[max(range(TRIES), key=lambda i: (len(np.unique(depths[i])), float(depths[i].std())))]
 
 
@@ -85,12 +85,12 @@ def _figure(shown: Scene) -> Figure:
     handles = dict(zip(*reversed(cells.get_legend_handles_labels()), strict=True))
     rim(handles["reward function f"])
     handles["reward function f"].set_zorder(1.5)  # below the means
-    found = found_label(study)
-    handles[found].set(facecolor=(FOUND, 0.35), edgecolor=INK, lw=0.8, ls="--")
+    label = found_label(study)
+    handles[label].set(facecolor=(FOUND, 0.35), edgecolor=INK, lw=0.8, ls="--")
     names = {
         "reward function f": "reward function f",
         "posterior mean of a cell": "mean of a cell's average",
-        found: "recommended cell",
+        label: "recommended cell",
         "confidence in the cell's average": "± confidence CI",
         "plus variation of f within it": "± (CI + variation δ(h))",
     }

@@ -92,16 +92,16 @@ def experiment(plan: Plan) -> Report:
     shown, pair = next(_telling(plan))
     columns = "t,depth,index,lower,upper,mean,true average,CI,delta,b-value,selected,expanded"
     report = Report("figure2", columns.split(","))
-    for one in pair:
-        for leaf in one.leaves:
+    for round_ in pair:
+        for leaf in round_.leaves:
             *numbers, node = leaf
-            selected = leaf is one.chosen
-            report.rows.append([one.t, *node, *numbers, leaf.b, selected, selected and one.expanded])
+            selected = leaf is round_.chosen
+            report.rows.append([round_.t, *node, *numbers, leaf.b, selected, selected and round_.expanded])
     report.notes += [
         f"GPOO, S = {S}, K = 2, noise {NOISE}; f drawn from a GP with variance {KERNEL.variance} and lengthscale "
         f"{KERNEL.lengthscale}, whatever the preset; delta(h) from f's steepest slope, L = {shown.slope:.3f}",
-        *(_verdict(one) for one in pair),
-        *(_held(one, shown) for one in pair),
+        *(_verdict(round_) for round_ in pair),
+        *(_held(round_, shown) for round_ in pair),
     ]
     return report.publish(plan, _figure(shown, pair))
 
@@ -115,38 +115,38 @@ def _telling(plan: Plan) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
                 yield shown, pair
 
 
-def _is_rich(one: Round) -> bool:
-    return len(one.leaves) >= FEWEST and len({leaf.node[0] for leaf in one.leaves}) >= DEPTHS
+def _is_rich(round_: Round) -> bool:
+    return len(round_.leaves) >= FEWEST and len({leaf.node[0] for leaf in round_.leaves}) >= DEPTHS
 
 
-def _verdict(one: Round) -> str:
-    (depth, index), ci, delta = one.chosen.node, one.confidence_after, one.chosen.variation
-    what, sign = ("expanded", "≥") if one.expanded else ("not expanded", "<")
-    before = one.chosen.confidence
+def _verdict(round_: Round) -> str:
+    (depth, index), ci, delta = round_.chosen.node, round_.confidence_after, round_.chosen.variation
+    what, sign = ("expanded", "≥") if round_.expanded else ("not expanded", "<")
+    before = round_.chosen.confidence
     return (
-        f"t = {one.t}: ({depth}, {index}) has the highest b-value; {what}: "
+        f"t = {round_.t}: ({depth}, {index}) has the highest b-value; {what}: "
         f"δ({depth}) = {delta:.3f} {sign} CI = {ci:.3f} after its reward, {'≥' if delta >= before else '<'} "
         f"{before:.3f} before"
     )
 
 
-def _held(one: Round, shown: Scene) -> str:
+def _held(round_: Round, shown: Scene) -> str:
     """Return how much of f lies below the W and below the b-values."""
     w = b = 0.0
-    for leaf in one.leaves:
+    for leaf in round_.leaves:
         x = np.linspace(leaf.lower, leaf.upper, 201)
         f, width = shown.f(x[:, None]), leaf.upper - leaf.lower
         w += width * float(np.mean(f <= lipschitz(leaf, x, shown.slope)))
         b += width * float(np.mean(f <= leaf.b))
-    return f"t = {one.t}: f lies below the Lipschitz W on {100 * w:.1f} %, the b-values on {100 * b:.1f} %"
+    return f"t = {round_.t}: f lies below the Lipschitz W on {100 * w:.1f} %, the b-values on {100 * b:.1f} %"
 
 
 def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
     figure = Figure(figsize=(7, 6.4), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
-    for ax, one in zip(panels, pair, strict=True):
-        _panel(ax, one, shown)
-    leaves = [leaf for one in pair for leaf in one.leaves]
+    for ax, round_ in zip(panels, pair, strict=True):
+        _panel(ax, round_, shown)
+    leaves = [leaf for round_ in pair for leaf in round_.leaves]
     low, high = min(leaf.mean - leaf.confidence for leaf in leaves), max(leaf.b for leaf in leaves)
     panels[1].set(xlabel="x", ylim=(low - 0.1 * (high - low), high + 0.06 * (high - low)))  # room for the names
     figure.legend(
@@ -158,8 +158,8 @@ def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
     return figure
 
 
-def _panel(ax: Axes, one: Round, shown: Scene) -> None:
-    for leaf in one.leaves:
+def _panel(ax: Axes, round_: Round, shown: Scene) -> None:
+    for leaf in round_.leaves:
         colour, width = BY_DEPTH[leaf.node[0] % len(BY_DEPTH)], leaf.upper - leaf.lower
         top, middle = leaf.mean + leaf.confidence, (leaf.lower + leaf.upper) / 2
         ax.bar(leaf.lower, leaf.variation, width, top, align="edge", color=colour, alpha=0.2, lw=0)
@@ -172,14 +172,14 @@ def _panel(ax: Axes, one: Round, shown: Scene) -> None:
         rim(ax.plot(x, lipschitz(leaf, x, shown.slope), color=LIPSCHITZ, lw=1.4)[0], 2.4)
         ax.annotate(f"{leaf.node[0]},{leaf.node[1]}", (middle, leaf.mean - leaf.confidence), (0, -2),
                     textcoords="offset points", ha="center", va="top", fontsize=7.5)  # fmt: skip
-    chosen = one.chosen
+    chosen = round_.chosen
     bottom = chosen.mean - chosen.confidence
     ax.bar(chosen.lower, chosen.b - bottom, chosen.upper - chosen.lower, bottom, align="edge", fill=False,
            edgecolor=INK, lw=1.6, zorder=3)  # fmt: skip
     ax.plot((chosen.lower + chosen.upper) / 2, chosen.b, marker=7, color=INK, ms=8, clip_on=False, zorder=4)
     x = np.linspace(0, 1, 1000)
     rim(ax.plot(x, shown.f(x[:, None]), color=FUNCTION, lw=1.6, zorder=1.5)[0])
-    ax.set(title=_verdict(one), ylabel="reward", xlim=(0, 1))
+    ax.set(title=_verdict(round_), ylabel="reward", xlim=(0, 1))
 
 
 def _keys(depths: list[int]) -> list[object]:

@@ -49,7 +49,7 @@ ROADMAP = (
 def experiment(plan: Plan) -> Report:
     """Plot the roadmap and list its statements."""
     report = Report("figure3", ["statement", "rests on", "in docs/theory.md"])
-    report.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
+    report.rows += [[statement.name, ", ".join(statement.uses) or "-", statement.fate] for statement in ROADMAP]
     report.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
     return report.publish(plan, _figure())
 
@@ -57,11 +57,11 @@ def experiment(plan: Plan) -> Report:
 def _figure() -> Figure:
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     ax = figure.subplots()
-    places = {one.name: one.at for one in ROADMAP}
-    for one in ROADMAP:
-        _box(ax, one)
-        for used in one.uses:
-            _arrow(ax, places[used], one.at)
+    places = {statement.name: statement.at for statement in ROADMAP}
+    for statement in ROADMAP:
+        _box(ax, statement)
+        for used in statement.uses:
+            _arrow(ax, places[used], statement.at)
     ax.set(xlim=(-1.1, 7.1), ylim=(-0.5, 4.5))
     ax.axis("off")
     keys = [Patch(fc=colour, ec=INK, ls=style, label=fate) for fate, (colour, style) in LOOKS.items()]
@@ -69,12 +69,12 @@ def _figure() -> Figure:
     return figure
 
 
-def _box(ax: Axes, one: Statement) -> None:
-    colour, style = LOOKS[one.fate]
-    (x, y), (wide, high) = one.at, HALF
+def _box(ax: Axes, statement: Statement) -> None:
+    colour, style = LOOKS[statement.fate]
+    (x, y), (wide, high) = statement.at, HALF
     ax.add_patch(Rectangle((x - wide, y - high), 2 * wide, 2 * high, fc=colour, ec=INK, ls=style))
-    ax.text(x, y + 0.2, one.name, ha="center", va="center", weight="bold", fontsize=9)
-    ax.text(x, y - 0.12, one.text, ha="center", va="center", fontsize=8.5, linespacing=1.1)
+    ax.text(x, y + 0.2, statement.name, ha="center", va="center", weight="bold", fontsize=9)
+    ax.text(x, y - 0.12, statement.text, ha="center", va="center", fontsize=8.5, linespacing=1.1)
 
 
 def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -91,9 +91,9 @@ def experiment(plan: Plan) -> Report:
     budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
     every = list(itertools.product(FUNCTIONS, POLICIES, WAYS, budgets))
     cases = {case: dict(zip(("function", "policy", "way", "budget"), case, strict=True)) for case in every}
-    found = columns(sweep(plan, "gradients", run, cases, preset=plan.preset), "regret")
+    regrets = columns(sweep(plan, "gradients", run, cases, preset=plan.preset), "regret")
     names = [f"{what}{n}" for what in ("N=", "se ", "less ") for n in budgets]
-    report = Report("gradients", ["f", "search", "with", *names], _rows(found, budgets))
+    report = Report("gradients", ["f", "search", "with", *names], _rows(regrets, budgets))
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
         f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "
@@ -103,37 +103,39 @@ def experiment(plan: Plan) -> Report:
     ]
     return report.publish(
         plan,
-        _figure(found, budgets),
-        regrets={" ".join(map(str, case)): own.tolist() for case, own in found.items()},
+        _figure(regrets, budgets),
+        regrets={" ".join(map(str, case)): regrets.tolist() for case, regrets in regrets.items()},
     )
 
 
-def _rows(found: Regrets, budgets: list[int]) -> list[Sequence[Any]]:
+def _rows(regrets_of: Regrets, budgets: list[int]) -> list[Sequence[Any]]:
     """Return mean regrets, their errors, and by how much they are less than without slopes or differences."""
     rows: list[Sequence[Any]] = []
     for f, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
         both = way, BASE.get(way, way)
-        own, before = (np.array([found[f, policy, one, n] for n in budgets]).T for one in both)
-        less = _less(before, own) if way in BASE else [""] * len(budgets)
-        rows.append([f, policy, way, *own.mean(axis=0).tolist(), *standard_error(own).tolist(), *less])
+        regrets, before = (
+            np.array([regrets_of[f, policy, with_or_without, n] for n in budgets]).T for with_or_without in both
+        )
+        less = _less(before, regrets) if way in BASE else [""] * len(budgets)
+        rows.append([f, policy, way, *regrets.mean(axis=0).tolist(), *standard_error(regrets).tolist(), *less])
     return rows
 
 
 def _less(before: Floats, after: Floats) -> list[str]:
     """Return by how much numbers are smaller, run by run, with a 95 % interval, for each column."""
     saved = before - after
-    each = zip(saved.mean(axis=0), TWO * standard_error(saved), strict=True)
-    return [f"{mean:.4f} ± {error:.4f}" for mean, error in each]
+    savings = zip(saved.mean(axis=0), TWO * standard_error(saved), strict=True)
+    return [f"{mean:.4f} ± {error:.4f}" for mean, error in savings]
 
 
-def _figure(found: Regrets, budgets: list[int]) -> Figure:
+def _figure(regrets_of: Regrets, budgets: list[int]) -> Figure:
     figure = Figure(figsize=(7, 8), layout="constrained")
     grid = figure.subplots(len(FUNCTIONS), len(POLICIES), sharex=True, squeeze=False)
     for row, function in zip(grid, FUNCTIONS, strict=True):
         for ax, policy in zip(row, POLICIES, strict=True):
             for way, (colour, style) in zip(WAYS, STYLES, strict=False):
-                curves = [found[function, policy, way, n] for n in budgets]
-                means, errors = ([float(of(own)) for own in curves] for of in (np.mean, standard_error))
+                curves = [regrets_of[function, policy, way, n] for n in budgets]
+                means, errors = ([float(of(regrets)) for regrets in curves] for of in (np.mean, standard_error))
                 ax.errorbar(
                     budgets, means, TWO * np.array(errors), color=colour, ls=style, lw=1.4, capsize=2, label=way
                 )

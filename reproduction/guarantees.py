@@ -149,8 +149,8 @@ class Case:
     def study(self, budget: int) -> zn.Study:
         """Return a search with the policy under test, not started yet."""
         where = self.problem
-        known = {"certified": zn.LipschitzDelta(certified=True), "heuristic": zn.LipschitzDelta()}
-        delta = known.get(self.rule) or zn.LipschitzDelta(tuple(self.L))
+        deltas = {"certified": zn.LipschitzDelta(certified=True), "heuristic": zn.LipschitzDelta()}
+        delta = deltas.get(self.rule) or zn.LipschitzDelta(tuple(self.L))
         policy: zn.Policy = zn.GPOO(delta, theta=THETA, h_max=where.h_max, test=self.test)
         if self.algorithm == "StoOO":
             policy = zn.StoOO(delta, theta=THETA, h_max=where.h_max)
@@ -212,17 +212,17 @@ def search_run(budget: int, seed: list[int], **case_of: Any) -> Answer:
     """Draw a function, search it as in a `Case`, and return which statements held, and the numbers behind them."""
     case = Case(**case_of)
     true = Truth(case, seed)
-    sizes, found = near_sizes(case, true), search(case, true, budget)
-    held = {SMOOTH: _all([smoothness(case, true)]), **found.pop("held")}
+    sizes, searched = near_sizes(case, true), search(case, true, budget)
+    held = {SMOOTH: _all([smoothness(case, true)]), **searched.pop("held")}
     held[XI] = _all([held[SMOOTH][0], held[INTERVALS][0]])
-    regret, depth = np.maximum(found["regret"], 1e-12), np.array(found["depth"])
+    regret, depth = np.maximum(searched["regret"], 1e-12), np.array(searched["depth"])
     about = case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
     proved = [bounds.proved_depth(n, case.beta(n), *about) for n in range(1, budget + 1)]
     bound = 3 * np.array(list(map(case.delta, proved)))
     held[THEOREM_RIGHT] = _last(bound / regret)
     held[DEEPEST] = _last(3 * case.deltas[depth] / regret)
     held[COUNT] = _last(_counts(case, sizes, depth) / np.arange(1, budget + 1))
-    answer = {**found, "bound": bound.tolist(), "range": true.f_star - true.lowest}
+    answer = {**searched, "bound": bound.tolist(), "range": true.f_star - true.lowest}
     if case.problem in (LINE, UNEVEN):
         answer |= _packing(case, true, sizes, regret, held)
     return {**answer, "held": held}
@@ -272,8 +272,8 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         tree = study.tree
         seen = np.flatnonzero(tree.count)
         if case.algorithm == "StoOO":  # its event: nodes measured so far, with T counted after round t
-            own = np.array([true.averages[int(tree.depth[row]), int(tree.index[row])] for row in seen])
-            intervals.append(_slack(np.abs(tree.mean[seen] - own), tree.std[seen], case.beta(t)))
+            averages_seen = np.array([true.averages[int(tree.depth[row]), int(tree.index[row])] for row in seen])
+            intervals.append(_slack(np.abs(tree.mean[seen] - averages_seen), tree.std[seen], case.beta(t)))
         noise = np.array([case.noise(int(h)) for h in tree.depth[seen]])
         variance.append(noise / np.sqrt(tree.count[seen]) / tree.std[seen])
         draws.append(_draw(case, true, trial.node, t, before, tree))

@@ -51,8 +51,8 @@ def _figure(curves: Curves, plan: Plan) -> Figure:
         top[j].plot(x_star, f_star, "o", color="#D55E00", ms=7, label=f"optimum {f_star:.3f} at {x_star:.3f}")
         top[j].set(title=f"reward function {name}", xlabel="x", ylabel="f(x)", ylim=(-0.2, 1.25), xlim=(0, 1))
         top[j].legend(loc="upper center", frameon=False)
-        own = {f"{label(algorithm, s)}, S = {s}": curves[name, algorithm, s] for algorithm, s in ALGORITHMS}
-        draw_regrets(bottom[j], own, 1.8, 0.13)
+        shown = {f"{label(algorithm, s)}, S = {s}": curves[name, algorithm, s] for algorithm, s in ALGORITHMS}
+        draw_regrets(bottom[j], shown, 1.8, 0.13)
         bottom[j].margins(y=0.03)  # so that no band is cut off
     figure.legend(*bottom[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure

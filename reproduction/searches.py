@@ -68,15 +68,15 @@ def search(searched: zn.Study, f: Function, f_star: float, rng: np.random.Genera
     `rewards`, and the nodes `expanded`.
     """
     instrument = zn.simulate(f, searched.feedback, NOISE, rng)
-    found = []
+    regions = []
     for _ in range(searched.remaining):
         trial = searched.ask()
         searched.tell(trial, instrument(trial.region))
-        found.append(searched.found)
+        regions.append(searched.found)
     tree = searched.tree
     return {
-        "regret": [aggregated_regret(instrument, region, f_star) for region in found],
-        "recommended": [region.node for region in found],
+        "regret": [aggregated_regret(instrument, region, f_star) for region in regions],
+        "recommended": [region.node for region in regions],
         "visited": [trial.node for trial in searched.trials],
         "rewards": [trial.value for trial in searched.trials],
         "expanded": np.column_stack([tree.depth, tree.index])[tree.first_child >= 0].tolist(),
@@ -107,15 +107,15 @@ def run(
     f, rng = reward_function(function, preset, variance), np.random.default_rng(seed)
     if preset == "authors":
         return _authors_search(authors.Task(f, s, arity), policy, budget, rng)
-    own = np.random.default_rng([*seed, 1])
-    known = study(f.kernel, policies()[policy], s, budget, arity, own)  # "we use the known GP"
-    return search(known, f, grid_optimum(f)[1], rng)
+    study_rng = np.random.default_rng([*seed, 1])
+    with_model = study(f.kernel, policies()[policy], s, budget, arity, study_rng)  # "we use the known GP"
+    return search(with_model, f, grid_optimum(f)[1], rng)
 
 
 def _authors_search(task: authors.Task, policy: str, budget: int, rng: np.random.Generator) -> Answer:
     if policy == "StoOO":  # its widths depend on the budget: one run for each
         runs = [authors.stooo(task, n, rng) for n in range(1, budget + 1)]
-        last, recommended = runs[-1], [one.recommended[-1] for one in runs]
+        last, recommended = runs[-1], [search.recommended[-1] for search in runs]
     else:
         last = {"GPOO": authors.gpoo, "GPTree": authors.gptree}[policy](task, budget, rng)
         recommended = last.recommended
@@ -137,6 +137,6 @@ def regret_table(name: str, columns: list[str], curves: Mapping[Any, Floats]) ->
     shown = [n for n in SHOWN if n <= min(curve.shape[1] for curve in curves.values())]
     report = Report(name, [*columns, *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])
     for case, curve in curves.items():
-        some = curve[:, [n - 1 for n in shown]]
-        report.rows.append([*case, *some.mean(axis=0).tolist(), *standard_error(some).tolist()])
+        at_budgets = curve[:, [n - 1 for n in shown]]
+        report.rows.append([*case, *at_budgets.mean(axis=0).tolist(), *standard_error(at_budgets).tolist()])
     return report

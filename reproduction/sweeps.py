@@ -76,11 +76,11 @@ def sweep(
     names: dict[C, list[str]] = {}
     for case, values in cases.items():
         number = plan.runs if runs is None else runs[case]
-        own = [{**values, **shared, "seed": [plan.rng, i]} for i in range(number)]
-        names[case] = [_name(run, one) for one in own]
-        tasks.update(zip(names[case], own, strict=True))
+        arguments = [{**values, **shared, "seed": [plan.rng, i]} for i in range(number)]
+        names[case] = [_name(run, values_of_run) for values_of_run in arguments]
+        tasks.update(zip(names[case], arguments, strict=True))
     answers = _answers(run, tasks, plan, title)
-    return {case: [answers[name] for name in own] for case, own in names.items()}
+    return {case: [answers[name] for name in arguments] for case, arguments in names.items()}
 
 
 def _name(run: Run, values: dict[str, Any]) -> str:
@@ -91,8 +91,8 @@ def _name(run: Run, values: dict[str, Any]) -> str:
 def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str) -> dict[str, Answer]:
     """Return all answers by name: those on file, and those computed now, which are appended to it."""
     path = folder(plan.out) / "runs.jsonl"
-    known = _read(path)
-    missing = {name: values for name, values in tasks.items() if name not in known}
+    answers = _read(path)
+    missing = {name: values for name, values in tasks.items() if name not in answers}
     if missing:
         done = len(tasks) - len(missing)
         with (
@@ -101,27 +101,27 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
         ):
             try:
                 for name, answer in _compute(run, missing, plan.jobs):
-                    known[name] = answer
+                    answers[name] = answer
                     file.write(json.dumps([name, answer]) + "\n")
                     file.flush()
                     bar.update()
             except OSError as error:  # earlier answers stay; an incomplete last line is removed by the next call
                 raise CannotWrite(path, error) from error
-    return known
+    return answers
 
 
 def _read(path: Path) -> dict[str, Answer]:
     """Return finished runs; an incomplete last line, from a crash, is removed."""
     content = path.read_bytes() if path.exists() else b""
-    known, whole = dict[str, Answer](), 0
+    answers, whole = dict[str, Answer](), 0
     with suppress(ValueError):
         for line in content.splitlines(keepends=True):
             name, answer = json.loads(line[: line.index(b"\n")])
-            known[name] = answer
+            answers[name] = answer
             whole += len(line)
     if whole < len(content):
         os.truncate(path, whole)
-    return known
+    return answers
 
 
 def _compute(run: Run, tasks: dict[str, dict[str, Any]], jobs: int) -> Iterable[tuple[str, Answer]]:

@@ -43,7 +43,7 @@ def experiment(plan: Plan) -> Report:
     runs = sweep(plan, "theory", g.search_run, cases, number, budget=plan.budget)
     drawn = {case.where: {"where": case.where} for case in CASES if case.where != VALLEY.name}
     steep = sweep(plan, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
-    slopes = {where: np.concatenate(own) for where, own in columns(steep, "slopes").items()}
+    slopes = {where: np.concatenate(parts) for where, parts in columns(steep, "slopes").items()}
     names = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
     report = Report("theory", names.split(","), notes=_notes(plan, number))
     for case, listed in runs.items():
@@ -71,7 +71,7 @@ def _steep(case: Case, slopes: Floats) -> list[Any]:
     """Return how often no slope exceeded L, over functions that were not searched."""
     ratios = (case.L / slopes).min(axis=1)
     remark = f"L = {', '.join(f'{x:.2f}' for x in case.L)}; drawn without a search"
-    return [g.STEEP, promised(case, g.STEEP), *_held([(own, own) for own in ratios]), remark]
+    return [g.STEEP, promised(case, g.STEEP), *_held([(ratio, ratio) for ratio in ratios]), remark]
 
 
 def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
@@ -127,9 +127,9 @@ def _share(held: list[Any]) -> str:
 
 def _notes(plan: Plan, number: dict[Case, int]) -> list[str]:
     about = [
-        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise_at(0)}"
-        f"{' / sqrt(width)' if one is UNEVEN else ''}, h_max = {one.h_max}"
-        for one in (LINE, UNEVEN, SQUARE, VALLEY)
+        f"{case.name}: RBF({case.kernel.variance}, {case.kernel.lengthscale}), noise {case.noise_at(0)}"
+        f"{' / sqrt(width)' if case is UNEVEN else ''}, h_max = {case.h_max}"
+        for case in (LINE, UNEVEN, SQUARE, VALLEY)
     ]
     return [
         f"functions drawn from the model, the same for every case on a problem; K = 2, theta = {THETA}, "
@@ -195,15 +195,15 @@ def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], plan: Plan) -> None:
     """Plot how often expanded nodes were measured, against Lemma 4."""
     depth = np.arange(LINE.h_max + 1)
     for j, ((case, listed), (colour, style), marker) in enumerate(zip(runs.items(), STYLES, "os", strict=False)):
-        nodes = {(one["depth"], one["count"]) for run in listed for one in run["draws"] if one["expanded"]}
+        nodes = {(node["depth"], node["count"]) for run in listed for node in run["draws"] if node["expanded"]}
         points = np.array(sorted(nodes), dtype=float).reshape(-1, 2)
         shift = 0.16 * (j - 0.5)  # side by side
         look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
         axes.plot(points[:, 0] + shift, points[:, 1], **look)
         numbers = [(case.beta(plan.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
-        most = [bounds.most_draws(*one, case.test) for one in numbers]
+        most = [bounds.most_draws(*node, case.test) for node in numbers]
         axes.plot(depth + shift, most, color=colour, ls=style, lw=1.5, label=f"Lemma 4, put right, S = {case.s}")
-        printed = [bounds.draw_bound(*one) for one in numbers]
+        printed = [bounds.draw_bound(*node) for node in numbers]
         axes.plot(depth + shift, printed, color=colour, ls=":", lw=1.2, label=f"as printed, S = {case.s}")
     axes.set(yscale="log", xlabel="depth of the node", ylabel="draws until expansion", ylim=(0.3, 150))
     axes.set_title("draws of expanded nodes, all runs", fontsize=10)

@@ -29,14 +29,16 @@ def print_of(state: State) -> str:
     for event in state.events:
         digest.update(repr(tuple(map(_anonymous, event))).encode())
     for name in COLUMNS:
-        digest.update(getattr(state.tree, name).tobytes())
+        digest.update(getattr(state.posterior_table(), name).tobytes())
     beliefs = state.belief.members if isinstance(state.belief, Mixture) else [state.belief]
     for belief in beliefs:
         digest.update(belief.mean.tobytes() + belief.variance.tobytes())
     if isinstance(state.belief, Mixture):
         digest.update(state.belief.weights.tobytes())
-    digest.update(repr((list(state.pending), state.measured, state.budget, state.draws, state.freed)).encode())
-    digest.update(repr((sorted(state.blocked), state.failures, list(state.outside.values()))).encode())
+    digest.update(
+        repr((list(state.pending), state.measured, state.budget, state.rng_streams, state.free_streams)).encode()
+    )
+    digest.update(repr((sorted(state.blocked), state.failed_trials, list(state.off_tree_slots.values()))).encode())
     return digest.hexdigest()
 
 

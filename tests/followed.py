@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.model_average import Member, Mixture
 from zonal.gp.stats import ObservationStats
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.base import Kernel
 
 Floats = NDArray[np.float64]
@@ -46,8 +46,8 @@ class Followed:
             self.tracked = FunctionalIndex(self.frame.layout, keys)
             self._mixture = Mixture.built(self.frame, self.models, self.zero, self.tracked, self.ledger)
         else:
-            self.tracked = self.tracked.plus(keys)
-            self._mixture = self.mixture.tracking(self.tracked)
+            self.tracked = self.tracked.append(keys)
+            self._mixture = self.mixture.with_targets(self.tracked)
         return first
 
     def check(self, slot: int, reward: float, variance: float | None) -> None:
@@ -57,8 +57,8 @@ class Followed:
 
     def observe(self, slot: int, reward: float, variance: float | None) -> None:
         """Take in a reward."""
-        self.ledger = self.ledger.plus(slot, reward, variance)
-        self._mixture = self.mixture.observing(slot, reward, variance, self.ledger)
+        self.ledger = self.ledger.append(slot, reward, variance)
+        self._mixture = self.mixture.condition_on(slot, reward, variance, self.ledger)
 
     def rebuild(self) -> None:
         """Take in all rewards anew, at once."""

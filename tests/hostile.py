@@ -419,7 +419,7 @@ def calls() -> dict[str, Call]:
         "log_node_count": Call(beta.log_node_count, {"arity": 2, "h_max": 5}),
         "log_pi_t": Call(beta.log_pi_t, {"t": 3}),
         "Study.open": Call(zn.Study.open, {"path": "/nonexistent/a.db", "classes": ()}),
-        "Study.replay": Call(zn.Study.replay, {"settings": study("line").settings, "events": study("line").events, "at_once": True}),
+        "Study.replay": Call(zn.Study.replay, {"settings": study("line").settings, "events": study("line").events, "batch": True}),
         "Study.create": Call(lambda path: zn.Study.create(path, line, budget=2, kernel=rbf, noise=0.1), {"path": "/nonexistent/b.db"}),
         "save": Call(lambda path: zn.Study(line, budget=2, kernel=rbf, noise=0.1).save(path), {"path": "/nonexistent/b.db"}),
         "connect": Call(zn.connect, {"address": "http://127.0.0.1:1/studies/a", "token": None}),
@@ -474,8 +474,8 @@ def calls() -> dict[str, Call]:
             f"optimize {kind}": on(kind, "optimize", measure=_measure, n=1),
         }  # fmt: skip
     made |= {
-        "forgive": on("box", "forgive", trials=[2]),
-        "claim": on("box", "claim", by="me", wanted=lambda asked: False),
+        "forgive": on("box", "_forgive", trials=[2]),
+        "claim": on("box", "claim", trial=2, by="me"),
         "snapshot": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
         "table": on("box", "table", False, history=False),
         "to_csv": Call(lambda path: study("box").table().to_csv(path), {"path": "/nonexistent/c.csv"}),

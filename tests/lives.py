@@ -78,7 +78,7 @@ def digest(study: zn.Study) -> dict[str, Any]:
         "observed": repr(study.observations),
         "budget": (study.budget, study.measured, study.remaining),
         "belief": (mean.tobytes(), variance.tobytes()),
-        "draw": study._state.draw(),
+        "draw": study._state.next_stream(),
     }
 
 

@@ -34,7 +34,7 @@ def children(tree: Tree, row: int, index: Sequence[int], expanded: bool = False,
 def told(tree: Tree, row: int, reward: float) -> Tree:
     """Return the table after a reward of a node."""
     own = tree.tallies.get(row, UNMEASURED)
-    return Tree(tree, {**tree.tallies, row: own.told(reward, None, 1.0)})
+    return Tree(tree, {**tree.tallies, row: own.append(reward, None, 1.0)})
 
 
 def shown(tree: Tree, **columns: Sequence[float]) -> Tree:

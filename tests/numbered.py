@@ -67,12 +67,12 @@ class Numbered:
 
     def outside(self, some: Any, footprints: Any) -> tuple[Array, Array]:
         """Return the covariances of some with footprints that are not entered, and the variances of these."""
-        keys = self.layout.keys(footprints, enter=False)
+        keys = self.layout.keys(footprints, register=False)
         return self._of(self.layout.pairs(keys, self._own(some))).T, self._of(self.layout.own(keys))
 
     def among(self, footprints: Any) -> Array:
         """Return the covariances of footprints that are not entered."""
-        keys = self.layout.keys(footprints, enter=False)
+        keys = self.layout.keys(footprints, register=False)
         return self._of(self.layout.pairs(keys, keys))
 
 

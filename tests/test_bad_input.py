@@ -102,9 +102,9 @@ def test_the_fingerprint_notices_a_last_bit_in_the_belief() -> None:
     study = grown()
     before = fingerprint(study)
     state = study._state
-    mean = state.tree.mean.copy()
+    mean = state.posterior_table().mean.copy()
     mean[2] = np.nextafter(mean[2], np.inf)
-    state.table = state.tree.believed(mean, state.tree.std**2, in_order=True)
+    state.structure = state.posterior_table().believed(mean, state.posterior_table().std ** 2, in_order=True)
     assert fingerprint(study) != before
 
 

@@ -22,6 +22,7 @@ from web.served import Server, serving
 from zonal.cli.options import OF_ERRORS
 from zonal.storage.verify import first_difference
 from zonal.study.export import exported, imported
+from zonal.study.history import history
 
 pytestmark = pytest.mark.filterwarnings("ignore::zonal.NumericalWarning", "ignore::zonal.ModelWarning")
 
@@ -91,17 +92,15 @@ class Shell(Door):
     """A study in a file, worked on by commands; refusals are measured by exit codes."""
 
     def do(self, deed: Deed, rng: np.random.Generator) -> Any:
-        words = {"fail": "fail", "cancel": "fail"}
         options: list[Any] = [item for name in ("sem", "note") for item in _option(name, deed.named)]
         arguments: list[Any] = [_spelt(own) for own in deed.arguments]
         if deed.word == "ask":
             limits = [(f"--{name}", _spelt(place)) for name, places in deed.named.items() for place in places]
             arguments, options = [], ["-n", deed.arguments[0], "--json", *chain.from_iterable(limits)]
-        options += ["--not-tried"] if deed.word == "cancel" else []
         options += ["--no-retry"] if deed.named.get("retry") is False else []
         options += ["--observation"] if deed.arguments and isinstance(deed.arguments[0], tuple) else []
         before = len(self.study.events)
-        result = _run(words.get(deed.word, deed.word), self.study.path, *options, "--", *arguments)
+        result = _run(deed.word, self.study.path, *options, "--", *arguments)
         self.study.refresh()
         if result.exit_code:
             assert len(self.study.events) == before
@@ -148,7 +147,7 @@ ERRORS = (zn.BudgetSpent, zn.Exhausted, zn.TrialError, zn.StudyFileError, zn.Inv
 
 def observation(study: zn.Study, number: int) -> Any:
     """Return an observation by its number, a retracted one too."""
-    return next(one for one, _ in study.history() if isinstance(one, zn.Observation) and one.number == number)
+    return next(one for one, _ in history(study) if isinstance(one, zn.Observation) and one.number == number)
 
 
 def plain(answer: Any) -> Any:
@@ -274,7 +273,7 @@ def reopened(study: zn.Study, rng: np.random.Generator) -> zn.Study:
 
 
 def replayed(study: zn.Study, rng: np.random.Generator) -> zn.Study:
-    return zn.Study.replay(study.settings, study.events, at_once=rng.random() < 0.5)
+    return zn.Study.replay(study.settings, study.events, batch=rng.random() < 0.5)
 
 
 def carried(study: zn.Study, rng: np.random.Generator) -> zn.Study:

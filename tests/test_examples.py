@@ -22,7 +22,7 @@ PEOPLE = ["one level", "greedy descent", "random"]
 PLAYERS = ["Zonal", "Zonal, UCB", "Zonal, GPOO", *PEOPLE]
 IN_THE_SKY = 3 * [*PLAYERS, "halving"]
 NAMES = {
-    "radio_telescope": [*IN_THE_SKY, "told what it costs", "told of no costs", "tour"],
+    "radio_telescope": [*IN_THE_SKY, "cost-aware", "cost-unaware", "tour"],
     "census": [*PLAYERS, "Zonal", *PEOPLE],
     "dna": [*PLAYERS, "Zonal", *PEOPLE],
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import zonal as zn
@@ -70,6 +71,20 @@ NONSENSE: dict[str, Any] = {
     "a masked time": lambda: LOOSE.Study([(0, 1)], budget=3, times=MASKED),
     "a matrix as a seed": lambda: LOOSE.Study([(0, 1)], budget=3, rng=np.matrix([[1, 2]])),
     "travel beyond all bounds": lambda: LOOSE.Study([(0, 1)], budget=3.0, travel=1e308),
+    "a time too short to be compared": lambda: LOOSE.Study([(0, 1)], budget=3, times=[1e-320, 1.0]),
+    "two columns that are one": lambda: LOOSE.Points({1: [1.0, 2.0], "1": [3.0, 4.0]}),
+    "two columns of a frame that are one": lambda: LOOSE.Points(pd.DataFrame({1: [1.0, 2.0], "1": [3.0, 4.0]})),
+    "two levels that are one": lambda: LOOSE.Hierarchy.from_table({1: ["a", "b"], "1": ["c", "d"]}),
+    "a column without a name": lambda: LOOSE.Points({"": [1.0, 2.0]}),
+    "a column called None": lambda: LOOSE.Points({None: [1.0, 2.0]}),
+    "half a letter as a column": lambda: LOOSE.Points({"a\ud800": [1.0, 2.0]}),
+    "half a letter as a label": lambda: LOOSE.Points([[1.0], [2.0]], labels=["a", "\ud800"]),
+    "a column of too many digits": lambda: LOOSE.Points({10**5000: [1.0, 2.0]}),
+    "a leaf of too many digits": lambda: LOOSE.Hierarchy({"a": ["b", "c"]}, weights={10**5000: 1.0, "c": 1.0}),
+    "a leaf named twice": lambda: LOOSE.Hierarchy({"a": ["1", "2"]}, weights={1: 1.0, "1": 2.0, "2": 1.0}),
+    "a column that cannot be printed": lambda: LOOSE.Points({VALUES["raises in repr"](): [1.0, 2.0]}),
+    "a key that compares with nothing": lambda: LOOSE.Points([[1.0], [2.0]]).region({pd.NA: [0]}),
+    "a key of sequences that does not either": lambda: LOOSE.Sequences("AC", 2).region({pd.NA: "AN"}),
     "an alpha beyond all bounds": lambda: LOOSE.GPTree(alpha=1e-320),
 }
 
@@ -96,7 +111,7 @@ def test_a_study_refuses_nonsense_and_stays_as_it_is() -> None:
         lambda: study.tell(trial, bytearray(b"12")),
         lambda: study.tell(trial, 0.5, note=np.array(["a", "b"])),
         lambda: study.ask(key=np.array(["a", "b"])),
-        lambda: study.forgive(trial),
+        lambda: study._forgive(trial),
         lambda: study.outlook(10**6),
         lambda: study.refine(lambda x: 0.5, 2, points="text"),
         lambda: trial.region.overlaps(None),

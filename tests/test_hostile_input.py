@@ -12,6 +12,7 @@ import zonal as zn
 from zonal.kernels.base import Kernel, Sum
 from zonal.simulation import from_table
 from zonal.simulation.rehearsal import rehearse
+from zonal.web.space_data import region_data
 
 PAIR = np.array(["maximize", "minimize"])
 BOX = zn.Box([(0, 1)])
@@ -222,7 +223,7 @@ def test_forbidden_regions_from_a_generator_all_count(one: bool) -> None:
 
 def test_the_page_counts_sequences_beyond_any_float() -> None:
     region = zn.Sequences("ACGT", 600).cell((1, 0))
-    assert region.as_page()["members"] == 4**599
+    assert region_data(region)["members"] == 4**599
 
 
 class Own(Kernel):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import itertools
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -94,10 +96,25 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         "simulation.datasets",
     ],
 )
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    found = doctest.testmod(importlib.import_module(f"zonal.{module}"))
-    assert found.failed == 0
-    assert found.attempted > 0
+def test_the_examples_in_docstrings_are_true(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner()
+    for example in Examples().find(importlib.import_module(f"zonal.{module}")):
+        runner.run(example)
+    assert runner.failures == 0
+    assert runner.tries > 0
+
+
+class Examples(doctest.DocTestFinder):
+    """Finds the examples of decorated methods too."""
+
+    def _from_module(self, module: Any, thing: Any) -> bool:
+        return bool(super()._from_module(module, inspect.unwrap(thing)))  # type: ignore[misc]
+
+
+def test_every_public_method_of_a_study_has_an_example() -> None:
+    methods = {name: word for name, word in inspect.getmembers(zn.Study, callable) if not name.startswith("_")}
+    assert [name for name, word in methods.items() if ">>> " not in (word.__doc__ or "")] == []
 
 
 def test_the_algorithm_in_one_file_finds_the_maximum(tmp_path: Path) -> None:

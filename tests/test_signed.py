@@ -22,10 +22,10 @@ from effort import tries
 from fingerprint import fingerprint
 from lives import close, digest
 from oracle import Functional, Piece
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import Evidence
 from zonal.gp.model import ModelSpec
 from zonal.gp.posterior import GaussianBelief
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.measures import Measure, PointMeasure
 from zonal.spaces import ContinuousAxis
@@ -232,7 +232,7 @@ def test_posteriors_are_those_of_what_was_measured(case: Case, sign: int) -> Non
     scale = 1e-8 * math.sqrt(1.3)
     np.testing.assert_allclose(found.mean, sign * expected, rtol=0, atol=scale)
     np.testing.assert_allclose(found.std, std, rtol=0, atol=scale)
-    opened = zn.Study.replay(study.settings, study.events, at_once=True)
+    opened = zn.Study.replay(study.settings, study.events, batch=True)
     np.testing.assert_allclose(opened.predict(wanted).mean, found.mean, rtol=0, atol=scale)
 
 
@@ -288,7 +288,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
     seen, values, sems = zip(*told, strict=True)
     totals = np.array([sum(weight * oracle.of_a_constant(own) for weight, own in one) for one in seen])
     state = study._state
-    data, frame = state.ledger.data(odd=state.tracked.odd), state.problem.frame
+    data, frame = state.ledger.data(total_weights=state.tracked.total_weights), state.problem.frame
     keys = state.tracked.keys.take(data.slots, axis=1)
     ours, theirs = [], []
     for length in (0.4, 0.2):
@@ -327,7 +327,7 @@ def test_studies_that_learn_take_slopes_and_differences(given: dict[str, Any]) -
     assert study.recommend().region.bounds[0, 0] == pytest.approx(math.pi / 10, abs=0.1)
     again = zn.Study.replay(study.settings, study.events)
     assert fingerprint(again) == fingerprint(study)
-    close(zn.Study.replay(study.settings, study.events, at_once=True), study)
+    close(zn.Study.replay(study.settings, study.events, batch=True), study)
     assert first_difference(study.settings, study.events) == ""
 
 
@@ -555,7 +555,7 @@ def test_an_interruption_leaves_the_old_state(tmp_path: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for room, name in ((Journal, "append"), (FunctionalIndex, "plus"), (GaussianBelief, "tracking")):
+    for room, name in ((Journal, "append"), (FunctionalIndex, "append"), (GaussianBelief, "with_targets")):
         with monkeypatch.context() as patched:
             patched.setattr(room, name, interrupted)
             with pytest.raises(KeyboardInterrupt):

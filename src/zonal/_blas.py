@@ -39,9 +39,9 @@ def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
         from scipy.linalg import eigh as slow
 
         square = matrices.reshape(-1, *matrices.shape[-2:])
-        found = [slow(matrix, driver="ev") for matrix in square]
-        values = np.stack([own for own, _ in found]).reshape(matrices.shape[:-1])
-        vectors = np.stack([own for _, own in found]).reshape(matrices.shape)
+        solutions = [slow(matrix, driver="ev") for matrix in square]
+        values = np.stack([values for values, _ in solutions]).reshape(matrices.shape[:-1])
+        vectors = np.stack([vectors for _, vectors in solutions]).reshape(matrices.shape)
     return values, vectors
 
 
@@ -50,8 +50,8 @@ def libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """Return functions that get and set the threads of each loaded BLAS; finding them takes milliseconds, once."""
     from threadpoolctl import ThreadpoolController  # when the first study is made, not with `import zonal`
 
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    return [(_counter(library), library.set_num_threads) for library in found]
+    controllers = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [(_counter(library), library.set_num_threads) for library in controllers]
 
 
 def _counter(library: Any) -> Callable[[], int]:
@@ -59,10 +59,10 @@ def _counter(library: Any) -> Callable[[], int]:
     if library.internal_api == "openblas" and library.threading_layer != "openmp":
         for name in library.check_symbols:
             if hasattr(library.dynlib, name):
-                own: Callable[[], int] = getattr(library.dynlib, name)
-                return own
-    known: Callable[[], int] = library.get_num_threads
-    return known
+                get_threads: Callable[[], int] = getattr(library.dynlib, name)
+                return get_threads
+    get_threads_slowly: Callable[[], int] = library.get_num_threads
+    return get_threads_slowly
 
 
 class _OneThread(AbstractContextManager[None]):

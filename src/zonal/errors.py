@@ -275,10 +275,10 @@ def plain_array(what: Any, problem: str, fix: str, dtype: Any = None) -> NDArray
         given = what if hasattr(what, "__array__") or not is_listed(what) else listed(what, problem, fix)
         if isinstance(given, list) and any(map(is_masked, given)):
             raise TypeError
-        made = np.asarray(given)
-        if dtype is not None and dtype is not object and made.dtype.kind in "cmMSUV":  # numpy converts these
+        array = np.asarray(given)
+        if dtype is not None and dtype is not object and array.dtype.kind in "cmMSUV":  # numpy converts these
             raise TypeError
-        return made if dtype is None else made.astype(dtype)
+        return array if dtype is None else array.astype(dtype)
     except Exception:  # whatever a user's object raises
         raise InvalidInput(problem, what, fix) from None
 
@@ -306,10 +306,10 @@ def refuse(wrong: Iterable[object], problem: str, fix: str) -> None:
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
     """Raise unless `value` is one of a few choices; an array never is."""
     try:
-        known = isinstance(value, Hashable) and value in choices
+        is_choice = isinstance(value, Hashable) and value in choices
     except Exception:  # an array, or whatever a user's object raises
-        known = False
-    if not known:
+        is_choice = False
+    if not is_choice:
         shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
         raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
 
@@ -323,7 +323,7 @@ def random_generator(rng: Any) -> np.random.Generator:
     # Anything else is checked number by number: numpy may end the interpreter on what it does not expect.
     several = isinstance(rng, list | tuple) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
     need(not several or len(rng), problem, rng, fix)
-    numbers = [_seed_number(own, problem, rng, fix) for own in (rng if several else [rng])]
+    numbers = [_seed_number(number, problem, rng, fix) for number in (rng if several else [rng])]
     return np.random.default_rng(numbers if several else numbers[0])
 
 

@@ -59,10 +59,10 @@ class Tree:
     smallest: Flags
     forbidden: Flags
     reward: Floats = _tallied("plain.mean")  # of trials measured without a standard error, by time; 0 if none
-    timed: Floats = _tallied("plain.weight")  # total time of these, in usual times
-    weighed: Ints = _tallied("known.number", int)  # number of trials measured with a standard error
-    weighed_reward: Floats = _tallied("known.mean")  # their precision-weighted mean
-    weighed_variance: Floats = _tallied("known.variance")  # and its variance
+    total_time: Floats = _tallied("plain.weight")  # total time of these, in usual times
+    n_with_sem: Ints = _tallied("known.number", int)  # number of trials measured with a standard error
+    precision_mean: Floats = _tallied("known.mean")  # their precision-weighted mean
+    precision_variance: Floats = _tallied("known.variance")  # and its variance
     relative: Floats  # noise of one measurement of the usual time, in units of
     unit: float  # what is learned of it; 1 if it is given
     terms: Any = None  # what looks cost, while a trial is chosen
@@ -236,17 +236,17 @@ class Tree:
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of some nodes' own rewards, and its standard error."""
-        weighed = self.weighed[rows]
+        weighed = self.n_with_sem[rows]
         plain = self.averaged[rows] - weighed
-        timed = self.timed[rows]
+        timed = self.total_time[rows]
         mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.where(timed > 0, timed, 1.0))
         if not weighed.any():
             return mean, error
-        variance, known = error**2, self.weighed_variance[rows]
+        variance, known = error**2, self.precision_variance[rows]
         total = variance + known
         share = np.divide(variance, total, out=np.ones_like(total), where=total > 0)
         share[weighed == 0], share[plain == 0] = 0.0, 1.0
-        mean = mean + share * (self.weighed_reward[rows] - mean)
+        mean = mean + share * (self.precision_mean[rows] - mean)
         return mean, np.where(weighed == 0, error, np.sqrt(share * known))
 
     def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:

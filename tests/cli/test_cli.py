@@ -32,7 +32,7 @@ def test_the_demo_prints_what_it_found_and_writes_a_picture(tmp_path: Path) -> N
 
 
 def test_the_demo_is_reproducible_and_its_regret_small(tmp_path: Path) -> None:
-    words = ["demo", "--out", str(tmp_path / "a.svg"), "--rng", "3"]
+    words = ["demo", "--out", str(tmp_path / "a.svg"), "--seed", "3"]
     texts = [CliRunner().invoke(main, words).stdout for _ in range(2)]
     kept = [[line for line in text.splitlines() if "region found" in line or "regret" in line] for text in texts]
     assert kept[0] == kept[1]
@@ -58,8 +58,8 @@ def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
 def test_commands_are_listed_in_the_order_a_person_meets_them() -> None:
     shown = run("--help")[1].split("Commands:")[1]
     shown = shown.split("Exit codes:")[0]
-    campaign = """new ask tell observe fail forbid allow correct retract recommend show predict above below plot
-        extend refit export import verify run report serve"""
+    campaign = """new ask tell observe fail cancel forbid allow correct retract recommend show predict above below
+        plot extend refit export import verify run report serve"""
     listed = [line.split()[0] for line in shown.strip().splitlines()]
     assert listed == ["demo", *campaign.split(), "completion", "rehearse", "power"]
 

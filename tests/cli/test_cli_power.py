@@ -125,7 +125,7 @@ def test_budgets_are_repeated_or_listed_and_one_is_played_in_parts(tmp_path: Pat
 @pytest.mark.torture
 def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path: Path) -> None:
     words = ["--sequences", "ACGT,2", "--budget", "4"]
-    reports = [played(tmp_path / "a.png", *words, *more) for more in ([], ["--jobs", 2], ["--rng", 1])]
+    reports = [played(tmp_path / "a.png", *words, *more) for more in ([], ["--jobs", 2], ["--seed", 1])]
     assert reports[0] == reports[1] != reports[2]
 
 

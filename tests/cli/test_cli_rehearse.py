@@ -178,7 +178,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(tmp_path: Path) -> None:
     table, words = written(tmp_path), ["--sequence", "codon", "--noise", 2]
-    reports = [rehearsed(table, tmp_path / "a.png", *words, "--rng", seed) for seed in (3, 3, 4)]
+    reports = [rehearsed(table, tmp_path / "a.png", *words, "--seed", seed) for seed in (3, 3, 4)]
     assert reports[0] == reports[1] != reports[2]
 
 

@@ -69,7 +69,8 @@ def test_a_wrong_row_keeps_all_others_from_being_corrected(dna: Path) -> None:
     fill("a.csv", value=["0.6", "0.73", "x", ""])
     before = dna.read_bytes()
     assert (
-        "nothing was told; wrong rows: 1 of 4" in zonal("tell", dna, "--csv", "a.csv", "--correct", code=1).stderr
+        "nothing was recorded; wrong rows: 1 of 4"
+        in zonal("tell", dna, "--csv", "a.csv", "--correct", code=1).stderr
     )
     assert dna.read_bytes() == before
     assert "`zonal correct` takes one TRIAL" in zonal("tell", dna, 0, "0.5", "--correct", code=2).stderr
@@ -133,7 +134,7 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
     zonal("export", dna, "--format", "events", "--out", "e.jsonl")
     zonal("import", "copy.db", "e.jsonl")
     assert zn.Study.open("copy.db").events == zn.Study.open(dna).events
-    assert "was told" in str(zn.Study.open("copy.db").table(history=True))
+    assert "was measured" in str(zn.Study.open("copy.db").table(history=True))
 
 
 @pytest.mark.tries

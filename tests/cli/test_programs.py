@@ -104,11 +104,11 @@ print(sys.argv[1], 0.25)
     (low, high), symbols = second.region.bounds[0].tolist(), second.region.symbols[1]  # type: ignore[attr-defined]
     assert question["region"]["bounds"] == {"x": [low, high]}
     assert question["region"]["symbols"] == {"dye type": list(symbols)}
-    assert (question["trial"], question["look"], question["attempt"]) == (1, second.replicate, 1)
+    assert (question["trial"], question["replicate"], question["attempt"]) == (1, second.replicate, 1)
     assert Path(question["study"]).samefile("s.db")
     assert {name: text for name, text in variables.items() if name not in os.environ} == {
         "ZONAL_TRIAL": "1",
-        "ZONAL_LOOK": str(second.replicate),
+        "ZONAL_REPLICATE": str(second.replicate),
         "ZONAL_ATTEMPT": "1",
         "ZONAL_STUDY": question["study"],
         "ZONAL_REGION": second.region.name,
@@ -185,7 +185,7 @@ def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
         zonal("run", "s.db", "--max-failures", 10, "--", "false", code=6)
     study = zn.Study.open("s.db")
     assert not study._state.blocked
-    assert not study._state.failures
+    assert not study._state.failed_trials
     assert [one.state for one in trials()] == ["failed"] * 40
     zonal("run", "s.db", "--", program("print(low)\n"))
     assert zn.Study.open("s.db").measured == 6
@@ -198,7 +198,7 @@ def test_only_the_last_failures_in_a_row_are_taken_back() -> None:
     # A cell three times, the part that took its place once, and then another cell.
     assert [one.state for one in trials()] == ["failed"] * 4 + ["measured"] + ["failed"] * 5
     state = zn.Study.open("s.db")._state
-    assert list(state.failures.values()) == [(0, 1, 2), (3,)]
+    assert list(state.failed_trials.values()) == [(0, 1, 2), (3,)]
     assert list(state.blocked.values()) == [2, 3]
 
 
@@ -220,7 +220,7 @@ def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
     body = "sys.exit(1) if trial else time.sleep(1)\nprint(low)\n"
     said = zonal("run", "s.db", "--workers", 2, "--max-failures", 2, "--", program(body), code=6).stderr
     assert "1 of 6 measured" in zonal("show", "s.db").stdout
-    assert not zn.Study.open("s.db")._state.failures
+    assert not zn.Study.open("s.db")._state.failed_trials
     assert "failed 2 times in a row" in said
 
 
@@ -410,7 +410,7 @@ def test_a_killed_run_is_taken_up_where_it_was() -> None:
     run.kill()
     run.end(WAIT)
     os.kill(int(Path("measuring").read_text()), signal.SIGKILL)
-    assert [one.state for one in trials()] == ["asked"]
+    assert [one.state for one in trials()] == ["pending"]
     zonal("run", "s.db", "--workers", 2, "--", program("print(low)\n"))
     assert [one.state for one in trials()] == ["measured"] * 6
 
@@ -418,7 +418,7 @@ def test_a_killed_run_is_taken_up_where_it_was() -> None:
 def test_what_people_are_at_is_left_to_them_unless_it_is_taken_over() -> None:
     zonal("ask", "s.db", "-n", 2)
     zonal("run", "s.db", "--", program("print(low)\n"))
-    assert [one.state for one in trials()] == ["asked"] * 2 + ["measured"] * 4
+    assert [one.state for one in trials()] == ["pending"] * 2 + ["measured"] * 4
     zonal("run", "s.db", "--take-over", "--", "./measure")
     assert [one.state for one in trials()] == ["measured"] * 6
 

@@ -96,7 +96,7 @@ LOG = {
 @pytest.mark.parametrize("name", LOG)
 def test_on_logarithmic_axes_the_shell_speaks_the_users_numbers(name: str) -> None:
     study = zn.Study.create("a.db", LOG[name], budget=9, noise=0.1)
-    low, high = LOG[name].axes[0].ends  # type: ignore[union-attr]
+    low, high = LOG[name].axes[0].ends  # type: ignore[attr-defined]
     said = zonal("observe", "a.db", "nonsense", "0.5", code=1).stderr
     assert f"Write c={low:g}..{high:g}." in said
     zonal("observe", "a.db", f"c={low!r}..{high!r}", "0.5")
@@ -196,7 +196,7 @@ def test_a_row_may_stand_twice_if_both_are_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "cell", "same"),
+    ("told", "cell", "same"),
     [
         (0.123456, "0.1235", True),
         (0.123456, "0.12", True),
@@ -251,7 +251,7 @@ def test_sheets_go_out_as_any_spreadsheet_opens_them_and_come_back_the_same(name
     assert "3 questions in" in said
     table = read_table(name)
     assert table.delimiter == {"b": ";", "c": ";", "d": "\t", "e": ","}.get(name[0], DELIMITERS[name[2:]])
-    assert list(table.columns)[:3] == ["trial", "region", "look"]
+    assert list(table.columns)[:3] == ["trial", "region", "replicate"]
     study.refresh()
     for one, value in zip(study.trials, (0.125, -1.5, 1 / 3), strict=True):
         study.tell(one.number, value, note="=1+1; ö, \ttab")
@@ -296,4 +296,4 @@ def test_options_of_sheets_are_refused_for_other_exports() -> None:
         "--format json is no sheet"
         in zonal("export", "a.db", "--format", "json", "--out", "a.xlsx", code=1).stderr
     )
-    assert zonal("export", "a.db", "--sep", ";").stdout.startswith("trial;region;look")
+    assert zonal("export", "a.db", "--sep", ";").stdout.startswith("trial;region;replicate")

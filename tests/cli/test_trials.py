@@ -34,7 +34,7 @@ def dna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) -> None:
     zonal("ask", dna, "-n", 3, "--csv", "a.csv")
-    assert list(rows("a.csv")[0]) == ["trial", "region", "look", "value", "sem", "note"]
+    assert list(rows("a.csv")[0]) == ["trial", "region", "replicate", "value", "sem", "note"]
     fill("a.csv", value=["0.5", "", "-1e-1"], sem=["", "", "0.2"], note=["", "", "late, clouds"])
     assert (
         "2 measured, 1 row left empty. 2 of 10 measured, 1 pending, 7 left."
@@ -43,7 +43,7 @@ def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) 
     told = zn.Study.open(dna).trials
     assert [(one.state, one.value, one.sem, one.note) for one in told] == [
         ("measured", 0.5, None, ""),
-        ("asked", None, None, ""),
+        ("pending", None, None, ""),
         ("measured", -0.1, 0.2, "late, clouds"),
     ]
     before = dna.read_bytes()
@@ -75,7 +75,7 @@ def test_one_wrong_cell_and_nothing_is_told(dna: Path, cell: dict[str, str], say
         fill("a.csv", **{name: [rows("a.csv")[0][name], wrong, rows("a.csv")[2][name]]})
     before = dna.read_bytes()
     said = zonal("tell", dna, "--csv", "a.csv", code=1).stderr
-    assert "a.csv: nothing was told; wrong rows: 1 of 3.\n  row 2 (line 3): " in said
+    assert "a.csv: nothing was recorded; wrong rows: 1 of 3.\n  row 2 (line 3): " in said
     assert says in said
     assert dna.read_bytes() == before
 
@@ -145,9 +145,9 @@ def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
     assert dna.read_bytes() == before
     zonal("fail", dna, 1, 1)
     zonal("fail", dna, 2, "--no-retry")
-    zonal("fail", dna, 3, "--not-tried")
+    zonal("cancel", dna, 3)
     study = zn.Study.open(dna)
-    assert [one.state for one in study.trials] == ["measured", "failed", "failed", "cancelled", "asked"]
+    assert [one.state for one in study.trials] == ["measured", "failed", "failed", "cancelled", "pending"]
     assert study.trials[0].note == "clouds"
     assert study.remaining == 8
 
@@ -170,7 +170,7 @@ def test_a_region_is_forbidden_and_allowed_again(dna: Path) -> None:
     zonal("ask", dna, "-n", 4)
     there = [str(trial.number) for trial in zn.Study.open(dna).pending if trial.region.name[0] in "AN"]
     said = zonal("forbid", dna, "ANN", "--note", "toxic").stderr
-    assert f"ANN is forbidden. Still pending there: {', '.join(there)}; tell them or give them up." in said
+    assert f"ANN is forbidden. Still pending there: {', '.join(there)}; tell them or cancel them." in said
     assert "whole space" in zonal("forbid", dna, "NNN", code=1).stderr
     assert "forbidden since the study began: ANN" in zonal("show", dna).stdout
     assert json.loads(zonal("show", dna, "--json").stdout)["forbidden"] == ["ANN"]
@@ -288,7 +288,7 @@ def test_a_campaign_whose_commands_are_killed_walks_as_one_whose_are_not(dna: Pa
     assert zonal("export", "killed.db").stdout == zonal("export", "twin.db").stdout
 
 
-SHEET = "trial,region,look,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
+SHEET = "trial,region,replicate,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
 
 
 @examples(100)

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import zonal as zn
 from shell import ENVIRONMENT, fill, rows, zonal
 from zonal.cli.main import main
+from zonal.study.region_json import region_json
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PROGRAMS = DOCS / "bench.md", DOCS / "program.md"
@@ -98,7 +99,7 @@ def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatc
     trials = zn.Study.open("sky.db").trials
     assert [(one.state, one.sem) for one in trials] == [("measured", 0.05)] * 8
     shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
-    assert set(shown["region"]) == set(trials[0].region.as_json())
+    assert set(shown["region"]) == set(region_json(trials[0].region))
 
 
 def test_the_script_of_the_page_on_clusters_runs(tmp_path: Path) -> None:

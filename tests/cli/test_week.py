@@ -70,7 +70,7 @@ def as_it_should(week: Week) -> None:
         week.ask(day)
         week.tell(day, **{f"trial{SPOILT}": "n.d."})
         if day == "wednesday":
-            zonal("fail", week.study, SPOILT, "--not-tried")
+            zonal("cancel", week.study, SPOILT)
 
 
 def with_mistakes(week: Week, late: bool) -> None:

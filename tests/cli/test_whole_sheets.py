@@ -37,7 +37,7 @@ def test_a_wrong_time_leaves_nothing_told(cell: str) -> None:
     before = Path("a.db").read_bytes()
     Path("a.csv").write_text(f"trial;time;value\n0;1;0,1\n1;{cell};0,2\n2;1;0,3\n")
     said = zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
-    assert "a.csv: nothing was told; wrong rows: 1 of 3.\n  row 2 (line 3): " + WRONG_TIMES[cell] in said
+    assert "a.csv: nothing was recorded; wrong rows: 1 of 3.\n  row 2 (line 3): " + WRONG_TIMES[cell] in said
     assert Path("a.db").read_bytes() == before
 
 
@@ -57,7 +57,7 @@ def test_rows_that_contradict_each_other_without_noise_leave_nothing_told(comman
     Path("a.csv").write_text("trial,x_low,x_high,value\n0,0,1,0.5\n1,0,1,0.5\n2,0,1,0.75\n")
     before = Path("a.db").read_bytes()
     said = zonal(command, "a.db", "--csv", "a.csv", code=1).stderr
-    done = {"tell": "measured", "observe": "taken in"}[command]
+    done = {"tell": "recorded", "observe": "taken in"}[command]
     assert f"a.csv: nothing was {done}; wrong rows: 1 of 3.\n  row 3 (line 4): " in said
     assert Path("a.db").read_bytes() == before
 
@@ -125,7 +125,7 @@ def test_a_note_is_kept_wherever_a_trial_ends() -> None:
     study.ask(5)
     zonal("fail", "a.db", 0, "--note", "the flask broke")
     zonal("fail", "a.db", 1, "--no-retry", "--note", "too hot")
-    zonal("fail", "a.db", 2, "--not-tried", "--note", "no time")
+    zonal("cancel", "a.db", 2, "--note", "no time")
     zonal("tell", "a.db", 3, "0.5", "--note", "clouds")
     study.refresh()
     notes = ["the flask broke", "too hot", "no time", "clouds", ""]
@@ -292,7 +292,7 @@ def test_a_sheet_tells_trials_that_ended_since_only_on_request() -> None:
     study = begun()
     zonal("ask", "a.db", "-n", 3, "--csv", "a.csv")
     zonal("fail", "a.db", 0, "--no-retry", "--note", "too hot")
-    zonal("fail", "a.db", 1, "--not-tried")
+    zonal("cancel", "a.db", 1)
     fill("a.csv", value=["0.1", "0.2", "0.3"])
     said = zonal("tell", "a.db", "--csv", "a.csv").stderr
     assert "Row 1 was left out: trial 0 was failed (too hot) after the sheet was written.\n" in said
@@ -332,7 +332,7 @@ def test_a_region_with_one_trial_names_it() -> None:
     zonal("fail", "a.db", regions[2])
     study = zn.Study.open("a.db")
     assert [(one.state, one.value) for one in study.trials] == [
-        ("measured", 0.75), ("retracted", None), ("failed", None), ("asked", None)
+        ("measured", 0.75), ("retracted", None), ("failed", None), ("pending", None)
     ]  # fmt: skip
     said = zonal("fail", "a.db", regions[0], code=1).stderr
     assert f"this region has no trial pending; got '{regions[0]}'. Pass its number" in said

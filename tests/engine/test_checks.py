@@ -23,10 +23,10 @@ NO_HISTORY: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", NO_HISTORY)
-@pytest.mark.parametrize("at_once", [False, True])
-def test_events_that_make_no_study_are_refused_in_a_sentence(name: str, at_once: bool) -> None:
+@pytest.mark.parametrize("batch", [False, True])
+def test_events_that_make_no_study_are_refused_in_a_sentence(name: str, batch: bool) -> None:
     with pytest.raises(zn.InvalidInput, match=r"Pass .*events"):
-        zn.Study.replay(STUDY.settings, NO_HISTORY[name], at_once=at_once)
+        zn.Study.replay(STUDY.settings, NO_HISTORY[name], batch=batch)
 
 
 @pytest.mark.parametrize(

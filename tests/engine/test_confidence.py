@@ -98,7 +98,7 @@ def drawn_from(told: int, given: bool) -> tuple[zn.Study, Floats]:
 
 
 @given_or_learned
-@pytest.mark.parametrize("measured", [1, 4, 9, 30])
+@pytest.mark.parametrize("told", [1, 4, 9, 30])
 @pytest.mark.parametrize("theta", [0.05, 0.1, 0.5])
 def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
     told: int, theta: float, model: dict[str, Any]
@@ -400,7 +400,7 @@ def gains(study: zn.Study, n: int, number: int = 40_000) -> Floats:
 
 
 @given_or_learned
-@pytest.mark.parametrize("measured", [3, 6, 12])
+@pytest.mark.parametrize("told", [3, 6, 12])
 @pytest.mark.parametrize("n", [2, 8])
 def test_the_rise_to_expect_is_that_of_the_mean_of_all_models_weighed_anew(
     n: int, told: int, model: dict[str, Any]

@@ -25,7 +25,7 @@ def twins(study: zn.Study) -> dict[str, zn.Study]:
     return {
         "opened": zn.Study.open(study.path),
         "replayed": zn.Study.replay(study.settings, study.events),
-        "at once": zn.Study.replay(study.settings, study.events, at_once=True),
+        "at once": zn.Study.replay(study.settings, study.events, batch=True),
         "pickled": pickle.loads(pickle.dumps(study)),
         "copied": copy.deepcopy(study),
     }
@@ -100,7 +100,7 @@ def test_without_noise_an_opened_study_believes_and_asks_the_same_to_the_last_bi
     for number, value in enumerate((0.031, 2.089, -0.025, -1.071)):
         trial, *_ = study.ask(3)  # the others stay pending, until little is left to learn
         study.tell(trial, value)
-        again = zn.Study.replay(study.settings, study.events, at_once=True)
+        again = zn.Study.replay(study.settings, study.events, batch=True)
         assert np.array_equal(again.tree.mean, study.tree.mean), number
         assert np.array_equal(again.tree.std, study.tree.std), number
         assert [trial.node for trial in again.ask(2)] == [trial.node for trial in study.ask(2)]

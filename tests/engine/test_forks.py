@@ -106,7 +106,7 @@ def tell(reward: float, sem: float | None = None, last: bool = False) -> Callabl
 def end(failed: bool, retry: bool) -> Callable[[State], State]:
     def ended(state: State) -> State:
         state = state if state.pending else ask(state)
-        return commands.end(state, next(iter(state.pending)), failed, retry)
+        return commands.close_trial(state, next(iter(state.pending)), failed, retry)
 
     return ended
 
@@ -199,7 +199,7 @@ STEPS: dict[str, Callable[[State], State]] = {
     "give up": end(failed=True, retry=True),
     "bar": end(failed=True, retry=False),
     "cancel": end(failed=False, retry=True),
-    "extend": lambda state: state.apply((Extended(3),)),
+    "extend": lambda state: state.apply_transaction((Extended(3),)),
     "refit": refit,
     "correct": mend(Corrected),
     "correct the last": mend(Corrected, last=True),
@@ -222,7 +222,7 @@ def replayed(problem: Problem, events: Iterable[Transaction], read: bool) -> Sta
     first, *others = events
     state = State.begin(problem, first)
     for event in others:
-        state = state.apply(event)
+        state = state.apply_transaction(event)
         if read:
             assert state.belief.columns
     return state
@@ -280,12 +280,12 @@ def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, poli
 def answered(state: State) -> tuple[Any, ...]:
     """Return what a state says of its best regions, and of some that are not in its tree."""
     space, feedback = state.problem.space, state.problem.feedback
-    best = confidence.ranking(state.tree, binding.recommend(state), 3)
-    said: list[Any] = [best, state.belief.doubt(state.belief.columns[1]).tobytes()]
+    best = confidence.ranking(state.posterior_table(), binding.recommend(state), 3)
+    said: list[Any] = [best, state.belief.relative_std(state.belief.columns[1]).tobytes()]
     if not state.problem.policy.empirical:
         cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
-        said += [confidence.standings(state.tree, views(state, pending=False), np.array(best), 0.05)]
+        said += [confidence.standings(state.posterior_table(), views(state, pending=False), np.array(best), 0.05)]
         joint = state.belief.joint(feedback.footprints(regions))
         said += [numbers.tobytes() for numbers in (*expected(state, regions), *joint)]
     return tuple(map(repr, said))

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.one_in(2)
 def opening(study: zn.Study) -> list[zn.Trial]:
     """Ask for the whole initial design, and nothing else."""
     trials = []
-    while select.next_of_opening(study._state) is not None:
+    while select.next_of_design(study._state) is not None:
         trials.append(study.ask())
     return trials
 
@@ -43,7 +43,7 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
     mask = sky.Mask(masks(1)[shape])
     study = zn.Study(sky.SKY, budget=80, forbidden=mask)
     trials = opening(study)
-    assert binding.opening_size(study._state) == len(trials) <= 32
+    assert binding.design_size(study._state) == len(trials) <= 32
     by_cell = {cell_of(trial.node, 5): trial for trial in trials}
     assert len(by_cell) == len(trials)
     shares: list[Any] = []
@@ -99,7 +99,7 @@ def test_what_was_split_for_the_opening_is_replayed_to_the_last_bit(kind: str, p
         study.tell(trial, value(trial.node))
     again = zn.Study.replay(study.settings, study.events)
     assert digest(again) == digest(study)
-    assert again._state.opening == study._state.opening
+    assert again._state.initial_design == study._state.initial_design
     assert again.ask().node == study.ask().node
 
 
@@ -112,8 +112,8 @@ def test_the_user_is_asked_about_few_parts_of_each_cell(base: int) -> None:
         return True
 
     study = zn.Study(zn.Box([(0, 1)] * 6, arity=base, smallest=0.001), budget=160, forbidden=never)
-    cells = of_depth(study._state, study._state.began.opening)
-    assert len(asked) <= (expand.MOST_PARTS + base) * len(cells) + 2 * len(cells)
+    cells = of_depth(study._state, study._state.created.opening)
+    assert len(asked) <= (expand.MAX_PARTS + base) * len(cells) + 2 * len(cells)
     assert len(asked) == len(set(asked)) == len(study.tree)
     assert opening(study) == []
 

@@ -17,7 +17,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "splits": ("no", None, 0),
     "grows": ("all", None, 0, ["0"], [0.5], [[0]], [-1], [10**6]),
     "recommend": ("best", None, -1, 10**6),
-    "bands": ("wide", None, ("a", "b"), (0.0, 0.0), (np.zeros(3),)),
+    "confidence_bands": ("wide", None, ("a", "b"), (0.0, 0.0), (np.zeros(3),)),
     "urgent": ("0", None, 10**6),
 }
 

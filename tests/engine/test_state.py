@@ -61,12 +61,12 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
         raise AssertionError("nothing is decided in a replay")
 
     with monkeypatch.context() as patch:
-        patch.setattr(commands, "rules", never)
+        patch.setattr(commands, "bound_policy", never)
         patch.setattr(commands, "_fit", never)
         again = zn.Study.replay(settings, events)
     assert digest(again) == digest(study)
     assert again.events == events
-    close(zn.Study.replay(settings, events, at_once=True), study)
+    close(zn.Study.replay(settings, events, batch=True), study)
     assert again.ask() == study.ask()
     one, two = again.recommend(), study.recommend()
     assert (one.node, one.mean, one.std) == (two.node, two.mean, two.std)
@@ -86,7 +86,7 @@ def test_a_learned_study_is_replayed_without_learning_again(
     again = zn.Study.replay(study.settings, study.events)
     assert digest(again) == digest(study)
     assert again.models == study.models
-    close(zn.Study.replay(study.settings, study.events, at_once=True), study)
+    close(zn.Study.replay(study.settings, study.events, batch=True), study)
 
 
 def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> None:
@@ -102,12 +102,15 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
     kinds = set()
     for before, after in pairwise(states):
         (event,) = list(after.events)[len(before.events) :]
-        made = before.apply(event)
+        made = before.apply_transaction(event)
         kinds |= {type(fact) for fact in event}
         for name in ("mean", "std", "noise", "count", "looks", "askable", "expanded", "parent", "reward"):
-            assert np.array_equal(getattr(made.tree, name), getattr(after.tree, name)), (event, name)
+            assert np.array_equal(getattr(made.posterior_table(), name), getattr(after.posterior_table(), name)), (
+                event,
+                name,
+            )
         assert list(made.pending) == list(after.pending)
-        assert (made.blocked, made.failures) == (after.blocked, after.failures)
+        assert (made.blocked, made.failed_trials) == (after.blocked, after.failed_trials)
         assert list(made.events) == list(after.events)
     everything = {Unblocked, Asked, Corrected, Closed, Extended, Fitted, Told, Observed, Retracted, Split}
     assert kinds >= everything
@@ -478,7 +481,7 @@ def test_many_trials_under_way_at_tiny_noise_leave_finite_numbers(noise: float, 
     study.tell(study.ask(), 0.3)
     study.tell(study.ask(), 0.1)
     study.ask(20)
-    seen = study._state.seen()
+    seen = study._state.policy_table()
     assert np.isfinite(seen.std).all()
     assert np.isfinite(seen.mean).all()
     told = study.tree.std

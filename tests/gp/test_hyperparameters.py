@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.gp.hyperparameters import Evidence, Fit, GridSearch, weigh
+from zonal.gp.hyperparameters import Evidence, Fit, GridSearch, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, ModelSpec
 from zonal.gp.stats import ObservationStats
@@ -63,7 +63,7 @@ class Prepared:
         layout.keys(FEEDBACK.footprints([cells[node] for node in distinct]))
         ledger = ObservationStats()
         for region, value, variance in zip(told.regions, told.values.tolist(), told.variances, strict=True):
-            ledger = ledger.plus(distinct.index(region.node), value, variance)
+            ledger = ledger.append(distinct.index(region.node), value, variance)
         self.data = ledger.data()
         self.keys = layout.keys(FEEDBACK.footprints([cells[distinct[slot]] for slot in self.data.slots]))
         self.correlate = self.frame.correlate(self.keys)
@@ -75,7 +75,9 @@ class Prepared:
     def fit(self, unknowns: ModelSpec, previous: Fit | None = None, number: int = 8) -> Fit:
         given = unknowns.given
         covariance = None if given is None else self.covariance(given)
-        return weigh(self.data, self.frame, unknowns, self.correlate, covariance, previous, self.total, number)
+        return fit_posterior(
+            self.data, self.frame, unknowns, self.correlate, covariance, previous, self.total, number
+        )
 
 
 def gram(k: oracle.Kernel, regions: list[zn.Region]) -> Floats:
@@ -132,13 +134,13 @@ def test_the_evidence_is_the_dense_likelihood_of_all_rewards_and_the_priors(
     prepared = Prepared(told)
     evidence = Evidence(prepared.data, unknowns)
     families = prepared.frame.families(None)
-    explorer = GridSearch(evidence, prepared.frame, families, prepared.correlate)
+    search = GridSearch(evidence, prepared.frame, families, prepared.correlate)
     cells = [(family, (step,)) for family in range(len(families)) for step in (-3, 0, 4)]
-    explorer.visit(cells)
+    search.evaluate(cells)
     both = []
     for cell in cells:
         family, (step,) = cell
-        (lengthscale,) = explorer.axes((step,))
+        (lengthscale,) = search.axes((step,))
         ratio = float(lengthscale) / 5.0  # of the width of the strip
         for s, v in ((0, 3), (len(evidence.tau) // 2, 5), (-1, -2)):
             variance = float(evidence.v[v]) * evidence.scale**2
@@ -149,7 +151,7 @@ def test_the_evidence_is_the_dense_likelihood_of_all_rewards_and_the_priors(
             expected += log_prior(float(evidence.v[v]), VARIANCE_PRIOR)
             if unknowns.noise:
                 expected += log_prior(noise / evidence.scale, NOISE_PRIOR)
-            both.append((float(explorer.found[cell][0][s, v]), expected))
+            both.append((float(search.found[cell][0][s, v]), expected))
     assert_equal_but_for_a_constant(both)
 
 

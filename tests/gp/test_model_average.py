@@ -171,7 +171,7 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     before_mean, before_variance = (column.copy() for column in belief.columns)
     overlay = belief.overlay()
     for cell in pending:
-        overlay = overlay.plus(cell, None)
+        overlay = overlay.with_pending(cell, None)
     mean, variance = overlay.columns
     np.testing.assert_array_equal(mean, before_mean)
     assert (variance <= before_variance + 1e-12).all()
@@ -231,15 +231,15 @@ def test_a_mixture_once_made_stays_true_whoever_goes_on_from_it(
         parts += [
             belief.weights,
             belief.covariance(np.array([0, 3, 30])),
-            belief.overlay().plus(2, None).columns[1],
+            belief.overlay().with_pending(2, None).columns[1],
         ]
         return [part.tobytes() for part in parts]
 
     def gone(start: Followed, way: list[Reward]) -> Mixture:
         belief, ledger = start.mixture, start.ledger
         for cell, value, variance in way:
-            ledger = ledger.plus(cell, value, variance)
-            belief = belief.observing(cell, value, variance, ledger)
+            ledger = ledger.append(cell, value, variance)
+            belief = belief.condition_on(cell, value, variance, ledger)
         return belief
 
     start = mixture(told)

@@ -64,7 +64,7 @@ class Recorded:
         """Take in all rewards again, at once, as if none had had any noise."""
         ledger = ObservationStats()
         for slot, reward, _ in self.history:
-            ledger = ledger.plus(slot, reward, 0.0)
+            ledger = ledger.append(slot, reward, 0.0)
         self.followed.ledger = ledger
         self.followed.rebuild()
 
@@ -669,7 +669,7 @@ def test_pending_measurements_leave_means_and_shrink_stds_as_if_observed_at_thei
     pending: list[tuple[int, float]] = []
     for slot in (3, 0, 3, 6, 3):
         pending.append((slot, float(rng.uniform(0.01, 0.3))))
-        overlay = overlay.plus(*pending[-1])
+        overlay = overlay.with_pending(*pending[-1])
         means, variances = recorded.dense(pending=pending)
         np.testing.assert_allclose(recorded.belief.mean, means, rtol=0, atol=1e-12)
         np.testing.assert_allclose(overlay.variance, variances, rtol=0, atol=1e-13)
@@ -681,7 +681,7 @@ def test_a_pending_exact_measurement_leaves_nothing_to_learn_there() -> None:
     recorded.track(*path_down(4))
     overlay = recorded.belief.overlay()
     for _ in range(3):
-        overlay = overlay.plus(2, 0.0)
+        overlay = overlay.with_pending(2, 0.0)
     assert overlay.variance[2] == pytest.approx(0, abs=1e-15)
     assert np.all(np.isfinite(overlay.variance))
     assert np.all(overlay.variance >= 0)

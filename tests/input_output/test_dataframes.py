@@ -278,3 +278,18 @@ def test_weights_may_be_a_column_of_the_table() -> None:
         assert areas.region("S").weight == 3
     with pytest.raises(zn.InvalidInput, match=r"no such column of weights; got 'person'. Did you mean 'persons'"):
         zn.Hierarchy.from_table(table, weights="person")
+
+
+def test_shapes_outside_a_geodataframe_are_no_names_of_areas() -> None:
+    columns = {"state": ["a", "a", "b"], "town": ["1", "2", "3"], "outline": [Point(0, n) for n in range(3)]}
+    for table in (columns, pd.DataFrame(columns), pd.DataFrame(columns).rename(columns={"outline": "geometry"})):
+        with pytest.raises(zn.InvalidInput, match=r"has shapes, not names .*GeoDataFrame\(table, geometry='"):
+            zn.Hierarchy.from_table(table)
+    wrapped = nw.from_native(gpd.GeoDataFrame(columns, geometry="outline"))
+    assert zn.Hierarchy.from_table(wrapped).paths == (("a", "1"), ("a", "2"), ("b", "3"))
+
+
+def test_a_column_that_is_only_called_geometry_is_a_column() -> None:
+    table = pd.DataFrame({"kind": ["a", "a", "b"], "geometry": ["round", "flat", "long"]})
+    assert zn.Hierarchy.from_table(table).paths == (("a", "round"), ("a", "flat"), ("b", "long"))
+    assert zn.Points(pd.DataFrame({"geometry": [1.0, 2.0, 4.0]})).names == ("geometry",)

@@ -66,5 +66,5 @@ def test_a_run_refuses_them_and_passes_the_json_alone_if_asked_to(
     assert not Path("asked").exists()
     zonal("run", "y.db", "--stdin-only", *program)
     assert json.loads(Path("asked").read_text())["region"]["bounds"].keys() == {"T", "t"}
-    assert "ZONAL_TRIAL=0" in Path("measured").read_text()
-    assert "_LOW" not in Path("measured").read_text()
+    assert "ZONAL_TRIAL=0" in Path("told").read_text()
+    assert "_LOW" not in Path("told").read_text()

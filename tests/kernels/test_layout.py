@@ -51,7 +51,7 @@ def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> tuple
 
 def add(intervals: IntervalIndex, centers: Floats | list[float], widths: Floats | list[float]) -> Floats:
     """Enter intervals, all seen by the same feedback."""
-    return intervals.keys(np.array(centers), np.array(widths), [0] * len(centers), enter=True)
+    return intervals.keys(np.array(centers), np.array(widths), [0] * len(centers), register=True)
 
 
 def geometry_of(intervals: IntervalIndex, keys: Floats) -> tuple[Ints, Floats]:
@@ -59,7 +59,7 @@ def geometry_of(intervals: IntervalIndex, keys: Floats) -> tuple[Ints, Floats]:
     alike = intervals.pairs(keys, keys)
     case = alike[0]
     geometry, _ = intervals.geometry(case.ravel())
-    at, alone, *_ = intervals.alone(alike)
+    at, alone, *_ = intervals.uncached(alike)
     assert np.array_equal(at, np.isnan(geometry[0]).nonzero()[0])
     geometry[:, at] = alone
     return case, geometry.reshape(3, *case.shape)
@@ -118,7 +118,7 @@ def test_a_cell_has_the_key_of_its_centre_and_width(bounds: tuple[float, float],
         regions = [space.cell((depth, int(part))) for part in parts]
         around = other.keys(zn.Mean().footprints(regions))
         np.testing.assert_array_equal(straight, around)
-        np.testing.assert_array_equal(layout.keys(zn.Mean().footprints(regions), enter=False), around)
+        np.testing.assert_array_equal(layout.keys(zn.Mean().footprints(regions), register=False), around)
 
 
 @settings(deadline=None)
@@ -149,7 +149,7 @@ def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
     known = add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
     before = intervals.cases
     seen = np.array([0.5, 0.3001, 0.5]), np.array([0.5, 0.01, 0.0])
-    keys = intervals.keys(*seen, [0, 0, 0], enter=False)
+    keys = intervals.keys(*seen, [0, 0, 0], register=False)
     case, *_ = intervals.pairs(keys, known)
     alone = np.isnan(intervals.geometry(case.ravel())[0][0]).reshape(case.shape)
     assert not alone[0].any()  # half an axis, at a whole number of half widths

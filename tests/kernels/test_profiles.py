@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import ive
 
 import zonal as zn
 from zonal.kernels.base import _MATERN, ProductKernel
@@ -27,6 +28,41 @@ class Bare(Profile):
     def value(self, r: Floats) -> Floats:
         """Return the correlation at a distance."""
         return self.of.value(r)
+
+
+@dataclass(frozen=True)
+class Periodic(Profile):
+    """A periodic profile: averages over whole periods are known."""
+
+    period: float
+    sharpness: float = 1.0
+
+    def value(self, r: Floats) -> Floats:
+        """Return the correlation at a distance."""
+        return np.asarray(np.exp(-2 * self.sharpness * np.sin(np.pi * r / self.period) ** 2))
+
+
+@dataclass(frozen=True)
+class PeriodicKernel(ProductKernel):
+    """A periodic kernel."""
+
+    period: float = 0.1
+
+    @property
+    def profile(self) -> Profile:
+        """Its profile."""
+        return Periodic(self.period)
+
+
+@dataclass(frozen=True)
+class Tent(Profile):
+    """A profile that ends with a kink."""
+
+    end: float
+
+    def value(self, r: Floats) -> Floats:
+        """Return the correlation at a distance."""
+        return np.maximum(1 - np.abs(r) / self.end, 0.0)
 
 
 def geometry(number: int) -> tuple[Floats, Floats, Floats]:
@@ -101,3 +137,70 @@ def test_a_kernel_of_ones_own_averages_as_its_points_do() -> None:
     points = 0.25 + 0.25 * nodes
     expected = weights @ kernel(points[:, None], points[:, None]) @ weights / 4
     assert study.predict([(0.0, 0.5)])[1] == pytest.approx(np.sqrt(expected), rel=1e-11)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 30.0])
+@pytest.mark.parametrize("period", [0.003, 0.1, 1.0, 7.0])
+def test_means_of_a_periodic_profile_are_those_over_its_period(period: float, sharpness: float) -> None:
+    profile, gaps = Periodic(period, sharpness), np.array([0.0, 0.3, 2.0, 5.0])
+    mean_over_period = float(np.asarray(ive(0, sharpness)))
+    for periods in (1, 10, 33):
+        widths = np.full(4, periods * period)
+        for other in (0 * widths, widths, widths / 7):
+            means = profile.mean(gaps, widths, other)
+            np.testing.assert_allclose(means, mean_over_period, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(
+        profile.blurred(gaps, np.full(4, 20 * period)), mean_over_period, rtol=0, atol=1e-11
+    )
+
+
+def test_means_of_a_periodic_profile_over_parts_of_its_period_are_right() -> None:
+    rng = np.random.default_rng(1)
+    gap, wide, narrow = rng.uniform(0, 1, (3, 12)) * np.array([[2.0], [1.0], [0.05]])
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    places = np.add.outer((np.arange(64) + 0.5) / 64, nodes / 128).ravel() - 0.5
+    shares = np.tile(weights / 128, 64)
+    dense = [
+        shares @ Periodic(0.1).value(own + a * places[:, None] - b * places) @ shares
+        for own, a, b in zip(gap, wide, narrow, strict=True)
+    ]
+    np.testing.assert_allclose(Periodic(0.1).mean(gap, wide, narrow), dense, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("end", [0.3, 0.9, 17.3])
+def test_a_kink_away_from_distance_0_is_resolved(end: float) -> None:
+    whole = np.array([2 * end])
+    np.testing.assert_allclose(Tent(end).mean(0 * whole, 0 * whole, whole), 0.5, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(Tent(end).mean(whole / 2, 0 * whole, 3 * whole), 1 / 6, rtol=0, atol=1e-11)
+
+
+def test_a_mean_does_not_depend_on_what_is_computed_with_it() -> None:
+    gap, wide, narrow = geometry(60) / np.array([[100.0], [300.0], [300.0]])
+    together = Periodic(0.01).mean(gap, wide, narrow)
+    alone = [Periodic(0.01).mean(*case[:, None])[0] for case in np.stack([gap, wide, narrow], axis=1)]
+    assert together.tolist() == alone
+
+
+def test_a_profile_that_changes_too_often_is_refused() -> None:
+    kernel = PeriodicKernel(1.0, 1.0, 1e-6)
+    with pytest.raises(zn.InvalidInput, match="the profile of the kernel changes too often within"):
+        zn.Study([(0, 1)], budget=10, kernel=kernel, noise=0.1, feedback=zn.Mean())
+
+
+def wave(x: Floats) -> Floats:
+    """Return a function with ten crests."""
+    return np.asarray(np.sin(20 * np.pi * x[:, 0]))
+
+
+@pytest.mark.parametrize("lengthscale", [1.0, 0.5, 0.1])
+def test_a_study_with_a_periodic_kernel_finds_a_crest(lengthscale: float) -> None:
+    kernel = PeriodicKernel(1.0, lengthscale, 0.1 / lengthscale)
+    study = zn.Study([(0, 1)], budget=30, kernel=kernel, noise=0.1, feedback=zn.Mean(), rng=0)
+    study.optimize(zn.simulate(wave, zn.Mean(), noise=0.01, rng=0))
+    assert abs(study.recommend().region.center[0] % 0.1 - 0.025) < 0.02
+
+
+def test_the_lengthscale_of_a_periodic_kernel_is_learned() -> None:
+    study = zn.Study([(0, 1)], budget=4, kernel=PeriodicKernel, noise=0.1, feedback=zn.Mean(), rng=0)
+    study.optimize(zn.simulate(wave, zn.Mean(), noise=0.01, rng=0))
+    assert isinstance(study.model.kernel, PeriodicKernel)

@@ -31,6 +31,7 @@ class Shape(Profile):
             "twice": 2 * np.exp(-r * r),
             "nan": np.where(r > 1, np.nan, np.exp(-r * r)),
             "one number": 1.0,
+            "one-sided": np.exp(-r),
         }
         return shapes[self.name]
 
@@ -78,11 +79,13 @@ def test_what_is_not_positive_definite_is_refused_when_it_is_given(space: Any, k
         ("nan", "a finite number for each distance"),
         ("one number", "a finite number for each distance"),
         ("raises", "fails .by the user."),
+        ("one-sided", "not the same at r and at -r; got .* write abs"),
     ],
 )
 def test_a_profile_that_is_no_correlation_is_refused_with_what_is_wrong(name: str, problem: str) -> None:
-    with pytest.raises(zn.InvalidInput, match=problem):
-        zn.Study([(0, 1)], budget=10, kernel=Own(1.0, 0.2, name), noise=0.1)
+    for space in (zn.Box([(0, 1)]), zn.Box({"l": (0, 1)}, periodic="l")):
+        with pytest.raises(zn.InvalidInput, match=problem):
+            zn.Study(space, budget=10, kernel=Own(1.0, 0.2, name), noise=0.1)
 
 
 def test_a_kernel_that_is_one_is_taken() -> None:

@@ -104,7 +104,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.torture
 def test_the_number_of_processes_changes_no_number(tmp_path: Path, played: Path) -> None:
     assert numbers(tmp_path / "two", "--jobs", "2") == rows(played)
-    assert numbers(tmp_path / "other", "--jobs", "1", "--rng", "1") != rows(played)
+    assert numbers(tmp_path / "other", "--jobs", "1", "--seed", "1") != rows(played)
 
 
 def test_a_finished_run_is_not_computed_again(tmp_path: Path, played: Path) -> None:

@@ -327,7 +327,7 @@ def reduced() -> Iterator[None]:
 def test_a_part_is_renewed_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.replace(blocks(PAGE)["optima"], "\n\nold\n\n"), encoding="utf-8")
-    make.make(make.Task(tmp_path / "out", page, tmp_path / "images", ANCHORS), ["optima"])
+    make.make(make.Job(tmp_path / "out", page, tmp_path / "images", ANCHORS), ["optima"])
     assert page.read_text(encoding="utf-8") == PAGE
     assert not (tmp_path / "images").exists()
 
@@ -337,7 +337,7 @@ def test_a_part_is_renewed_and_the_rest_of_the_page_stays(tmp_path: Path) -> Non
 def test_the_script_fills_the_page_and_resumes(reduced: None, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE, encoding="utf-8")
-    job = make.Task(tmp_path / "out", page, tmp_path / "images", ANCHORS, runs=2, many=2, budget=20, jobs=1)
+    job = make.Job(tmp_path / "out", page, tmp_path / "images", ANCHORS, runs=2, many=2, budget=20, jobs=1)
     make.make(job)
 
     filled = page.read_text(encoding="utf-8")

@@ -184,7 +184,7 @@ def test_it_is_stored_by_its_fields(tmp_path: Any) -> None:
 def test_without_noise_what_is_known_is_not_measured_again_live_or_replayed(policy: Any) -> None:
     study = zn.Study(zn.Box({"x": (0, 1)}), budget=6, kernel=zn.RBF(1.0, 0.2), noise=0.0, policy=policy, rng=83)
     for value in (0.511, 0.026, 0.3, 0.8):
-        again = zn.Study.replay(study.settings, study.events, at_once=True)
+        again = zn.Study.replay(study.settings, study.events, batch=True)
         trial = study.ask()
         assert again.ask().node == trial.node
         assert trial.replicate == 1
@@ -199,7 +199,7 @@ def test_where_everything_is_known_any_region_may_be_next(policy: Any, more: dic
     study = zn.Study(zn.Box({"x": (0, 1)}, smallest=1 / 4), policy=policy, rng=1, **given)
     asked = []
     for _ in range(7):
-        again = zn.Study.replay(study.settings, study.events, at_once=True)
+        again = zn.Study.replay(study.settings, study.events, batch=True)
         trial = study.ask()
         assert again.ask().node == trial.node
         asked.append(trial.node)

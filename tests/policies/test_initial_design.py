@@ -58,25 +58,25 @@ def test_a_policy_of_leaves_that_starts_blind_finds_the_hill_with_the_initial_de
 
 def test_the_initial_design_of_leaves_has_one_in_every_cell() -> None:
     study = searched(Greedy(initial_design=True), kernel=zn.RBF(1.0, 0.05))
-    opening = study._state.opening
+    opening = study._state.initial_design
     first = [trial.node for trial in study.trials[: len(opening)]]
-    assert sorted(first) == sorted(study._state.table.node(row) for row in opening)
+    assert sorted(first) == sorted(study._state.structure.node(row) for row in opening)
     cells = {tuple((4 * trial.region.center).astype(int)) for trial in study.trials[: len(opening)]}
     assert len(cells) == len(opening) == 16
     assert first_difference(study.settings, study.events) == ""
 
 
 def test_policies_without_the_flag_choose_from_the_first_trial_on_and_others_split_to_it() -> None:
-    assert zn.Study(PLANE, budget=50, policy=zn.UCB())._state.opening == ()
-    assert zn.Study(PLANE, budget=50, policy=zn.GPOO(h_max=3), kernel=zn.RBF(1.0, 0.1))._state.opening == ()
+    assert zn.Study(PLANE, budget=50, policy=zn.UCB())._state.initial_design == ()
+    assert zn.Study(PLANE, budget=50, policy=zn.GPOO(h_max=3), kernel=zn.RBF(1.0, 0.1))._state.initial_design == ()
     study = zn.Study(PLANE, budget=50, kernel=zn.RBF(1.0, 0.1), noise=0.1, policy=Halving())
-    assert len(study._state.opening) == 16
+    assert len(study._state.initial_design) == 16
     assert study.ask().node[0] == 4
 
 
 def test_a_forbidden_cell_of_the_initial_design_is_left_out_and_another_has_an_allowed_leaf() -> None:
     study = zn.Study(PLANE, budget=50, policy=Greedy(initial_design=True), forbidden=[[(0, 0.3), (0, 1)]])
-    regions = [study._state.region(row) for row in study._state.opening]
+    regions = [study._state.region(row) for row in study._state.initial_design]
     assert len(regions) == 12
     assert all(region.bounds[0, 0] >= 0.3 for region in regions)
 

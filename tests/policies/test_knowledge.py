@@ -139,7 +139,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
 
 @pytest.mark.one_in(3)
 @given_or_learned
-@pytest.mark.parametrize("measured", [0, 1, 4, 17])
+@pytest.mark.parametrize("told", [0, 1, 4, 17])
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_batch_looks_at_different_regions_and_never_at_the_whole_space(
     d: int, told: int, model: dict[str, Any]
@@ -293,7 +293,7 @@ def test_own_rewards_are_weighed_by_precision_as_the_noise_is_known_now(noise: f
         value, sem = math.sin(number), (None, 0.2, 0.7)[(number // 2) % 3]
         told[trial.node[1]].append((value, sem))
         study.tell(trial, value, sem=sem)
-        table, tree = study.tree, study._state.tree
+        table, tree = study.tree, study._state.posterior_table()
         for row in range(1, 3):
             own = told[int(table.index[row])]
             if not own:

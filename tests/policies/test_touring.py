@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.engine.costs import MOST_TOUR_LOOKS
+from zonal.engine.costs import MAX_ROUTE_LENGTH
 
 LINE = zn.Box([(0, 1)], smallest=1 / 64)
 HILLS = zn.simulate(lambda x: np.cos(25 * x[:, 0]), zn.Mean(), noise=1.0, rng=2)
@@ -35,9 +35,9 @@ def test_a_tour_has_so_many_looks_that_they_cost_twice_what_its_ways_do() -> Non
         study = zn.Study(LINE, budget=80.0, **prices)
         own = study._state.problem.prices
         assert own is not None
-        return own.looks_of_tour(1.0)
+        return own.route_length(1.0)
 
     assert looks(travel=0) == 1
     assert looks(travel=8.0) == round(2 * 8.0 * 15 / 16)
-    assert looks(travel=1e6) == MOST_TOUR_LOOKS
+    assert looks(travel=1e6) == MAX_ROUTE_LENGTH
     assert looks(travel=lambda one, other: 1.0) == 30

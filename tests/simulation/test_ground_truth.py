@@ -15,6 +15,7 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
+from zonal.plotting.outlines import outline
 from zonal.simulation import Landscape, datasets, from_table
 from zonal.spaces import CategoricalAxis, ContinuousAxis
 
@@ -139,7 +140,7 @@ def brute_average(kind: Kind, values: Any, region: Any, weights: Any = None) -> 
     if kind.X is not None:
         w: Any = kind.w if weights is None else weights
         return float(sum(w[i] * values[i] for i in region.members) / sum(w[i] for i in region.members))
-    parts = zip(kind.space.axes, region.drawn, region.symbols, values.shape, strict=True)
+    parts = zip(kind.space.axes, outline(region), region.symbols, values.shape, strict=True)
     inside = [shares(*part) for part in parts]
     total = weight = 0.0
     for place in itertools.product(*map(range, values.shape)):
@@ -367,6 +368,8 @@ def test_a_map_with_named_axes_is_never_transposed(make: Callable[[], Landscape]
 
 MISNAMED: dict[str, tuple[Callable[[], Landscape], str]] = {
     "fits the other way only": (lambda: from_table(PATCHES, np.ones((96, 128))), "only in another order"),
+    "fits the other way better": (lambda: from_table(PATCHES, np.ones((32, 64))), "best in another order"),
+    "a list that fits the other way": (lambda: from_table(PATCHES, np.ones((32, 64)).tolist()), "another order"),
     "other names": (lambda: from_table(zn.Box({"x": (0, 1), "y": (0, 1)}), datasets.sky()), "must be the axes"),
     "an axis twice": (lambda: from_table(PATCHES, IMAGE, axes=("l", "l")), "must be the axes"),
     "one axis": (lambda: from_table(PATCHES, IMAGE, axes=["l"]), "must be the axes"),

@@ -571,8 +571,8 @@ def test_a_rehearsal_takes_every_setting_and_is_printed_and_drawn() -> None:
     ]
     assert str(played).endswith("Few runs: the means of 2 campaigns may be far off. Simulate at least 10.")
     assert [label.get_text() for label in played.plot().get_yticklabels()] == list(played.campaigns)
-    with pytest.raises(TypeError, match=r"rehearse takes no max_loks=\. Did you mean max_replicates="):
-        zn.rehearse(truth, 12, 0.1, max_loks=2)
+    with pytest.raises(TypeError, match=r"rehearse takes no max_replicate=\. Did you mean max_replicates="):
+        zn.rehearse(truth, 12, 0.1, max_replicate=2)
     with pytest.raises(zn.InvalidInput, match="max_replicates must be at least 1"):
         zn.rehearse(truth, 12, 0.1, max_replicates=0)
     with pytest.raises(zn.InvalidInput, match="players have their own settings"):

@@ -15,6 +15,8 @@ from effort import examples
 from kinds import KINDS, Kind
 from numbered import numbered
 from zonal.spaces import IntegerAxis
+from zonal.study.region_cells import exact_cells, region_in_row
+from zonal.study.region_json import region_json
 
 LAYERS = zn.Box({"layers": (1, 12)}, scale="integer", units=["pcs"])
 
@@ -78,9 +80,11 @@ def test_a_part_is_a_first_and_a_last_number_or_one() -> None:
         1.0,
     )
     assert one == LAYERS.region([(4.0, 4.0)]) == LAYERS.region(LAYERS.from_text("layers=4"))
-    assert LAYERS.region(LAYERS.from_text("layers 3..5 pcs")).row() == [3, 5]
-    assert LAYERS.region(LAYERS.from_row({"layers_low": "3", "layers_high": "5"})).bounds.tolist() == [[3, 5]]
-    assert one.as_json()["bounds"] == {"layers": [4, 4]}
+    assert exact_cells(LAYERS.region(LAYERS.from_text("layers 3..5 pcs"))) == [3, 5]
+    assert LAYERS.region(region_in_row(LAYERS, {"layers_low": "3", "layers_high": "5"})).bounds.tolist() == [
+        [3, 5]
+    ]
+    assert region_json(one)["bounds"] == {"layers": [4, 4]}
     assert LAYERS.region({"layers": (1, 4)}).holds(one)
     assert not LAYERS.region({"layers": (1, 3)}).overlaps(one)
     assert LAYERS.region({"layers": (3, 4)}).center.tolist() == [3.5]

@@ -12,7 +12,7 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
 from numbered import in_frame
-from zonal.gp.hyperparameters import weigh
+from zonal.gp.hyperparameters import fit_posterior
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
 from zonal.gp.model import ModelSpec
 from zonal.gp.stats import ObservationStats
@@ -69,13 +69,13 @@ def test_correlations_are_recovered_from_pools() -> None:
         measure = from_table(space, factor @ rng.standard_normal(81)).simulate(0.1, rng)
         ledger = ObservationStats()
         for slot, pool in enumerate(pools):
-            ledger = ledger.plus(slot, measure(pool), None)
+            ledger = ledger.append(slot, measure(pool), None)
         frame = frame_of(space, zn.Mean())
         data, unknowns = ledger.data(), ModelSpec(zn.Categorical, True, None)
         correlate, fit = frame.correlate(frame.layout.keys(zn.Mean().footprints(pools))), None
         assert data.slots.tolist() == list(range(len(pools)))
         for _ in range(6):  # each starts where the last one ended, as in a study
-            fit = weigh(data, frame, unknowns, correlate, None, fit, 200, 8)
+            fit = fit_posterior(data, frame, unknowns, correlate, None, fit, 200, 8)
         assert fit is not None
         model = fit.model
         assert isinstance(model.kernel, zn.Categorical)

@@ -7,6 +7,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, cells, off_tree
+from zonal.plotting.outlines import outline
 from zonal.spaces import PeriodicAxis
 
 EVERY_KIND = pytest.mark.parametrize("name", KINDS)
@@ -52,7 +53,7 @@ def test_two_regions_overlap_if_something_lies_in_both(name: str) -> None:
                     if named is not None:
                         shared &= bool(set(named) & set(others))
                     else:
-                        (left, right), (start, stop) = a.drawn[j], b.drawn[j]
+                        (left, right), (start, stop) = outline(a)[j], outline(b)[j]
                         side = axis.high - axis.low
                         turns = (-side, 0, side) if isinstance(axis, PeriodicAxis) else (0,)
                         common = [min(right, stop + turn) - max(left, start + turn) for turn in turns]

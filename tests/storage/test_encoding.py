@@ -335,7 +335,7 @@ def test_models_of_a_kernel_of_the_users_own_come_back(kernel: Any) -> None:
     texts = settings_from_json(settings_to_json(study.settings), {"kernel": kernel})
     assert tuple(texts.read(texts.write(event)) for event in study.events) == study.events
     blind = settings_from_json(settings_to_json(study.settings), {})
-    seen = zn.Study.replay(blind.settings, map(blind.read, map(texts.write, study.events)), at_once=True)
+    seen = zn.Study.replay(blind.settings, map(blind.read, map(texts.write, study.events)), batch=True)
     assert seen.trials == study.trials
 
 

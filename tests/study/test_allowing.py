@@ -21,7 +21,7 @@ def test_an_error_that_is_passed_on_counts_against_no_region(workers: int | None
         with pytest.raises(OSError, match="typing error"):
             study.optimize(broken, workers=workers, on_error="fail", max_failures=5)
     assert not study._state.blocked
-    assert not study._state.failures
+    assert not study._state.failed_trials
     assert study.ask().node == asked
     assert study.optimize(wave, take_over=True).nfev == 12
 
@@ -39,7 +39,7 @@ def test_failures_before_the_last_success_still_count() -> None:
         study.optimize(flaky, on_error="fail", max_failures=4)
     assert [trial.state for trial in study.trials] == ["failed"] * 3 + ["measured"] + ["failed"] * 2
     assert study._state.blocked == {0: 2}
-    assert study._state.failures == {0: (0, 1, 2)}
+    assert study._state.failed_trials == {0: (0, 1, 2)}
 
 
 def test_a_search_in_which_everything_fails_counts_against_no_region() -> None:
@@ -67,7 +67,7 @@ def test_what_was_given_up_may_be_allowed_again() -> None:
     assert study.tree.askable[1:3].tolist() == [False, False]  # the left half was split meanwhile
     assert study.tree.askable[3:5].all()
     assert study.allow([(0, 1)]) == 2
-    assert (study._state.blocked, study._state.failures) == ({}, {})
+    assert (study._state.blocked, study._state.failed_trials) == ({}, {})
     assert [trial.state for trial in study.trials] == ["failed"] * 3  # as it was
     assert (study.tree.first_child[0], study.remaining) == (1, study.budget)
 

@@ -54,47 +54,53 @@ def told_rightly(study: zn.Study) -> State:
     first, *others = study.events
     state, observed = State.begin(Problem(study.settings), first), 0
     for event in others:
-        state = state.fork()
+        state = state.draft()
         for fact in event:
             match fact:
                 case Told():
                     if fact.number in now:
                         one: Any = now[fact.number]
-                        state.write(fact._replace(value=one.value, sem=one.sem, note=one.note))
+                        state.apply_event(fact._replace(value=one.value, sem=one.sem, note=one.note))
                         commands._learn(state, state.ledger.total - 1)
                 case Observed():
                     if observed in seen:
                         one = seen[observed]
-                        state.write(fact._replace(value=one.value, sem=one.sem))
+                        state.apply_event(fact._replace(value=one.value, sem=one.sem))
                         commands._learn(state, state.ledger.total - 1)
                     observed += 1
                 case Retracted() if not fact.observed:
-                    state.write(Closed(fact.number, "failed", False))
-                    state.write(Unblocked((fact.number,)))
+                    state.apply_event(Closed(fact.number, "failed", False))
+                    state.apply_event(Unblocked((fact.number,)))
                 case Fitted() | ModelWarned() | Corrected() | Retracted():
                     pass
                 case _:
-                    state.write(fact)
-        state.close()
+                    state.apply_event(fact)
+        state.commit()
     return state
 
 
 def the_same(study: zn.Study, wanted: State, near: float) -> None:
     """Check that a study knows, counts and asks what a state does."""
     state = study._state
-    for name in ("count", "looks", "weighed", "expanded", "askable", "first_child", "forbidden"):
-        assert np.array_equal(getattr(state.tree, name), getattr(wanted.tree, name)), name
-    known = np.isfinite(wanted.tree.std)
-    assert np.array_equal(known, np.isfinite(state.tree.std))
-    for name in ("mean", "std", "noise", "reward", "weighed_reward", "weighed_variance"):
-        one, two = getattr(state.tree, name)[known], getattr(wanted.tree, name)[known]
+    for name in ("count", "looks", "n_with_sem", "expanded", "askable", "first_child", "forbidden"):
+        assert np.array_equal(getattr(state.posterior_table(), name), getattr(wanted.posterior_table(), name)), (
+            name
+        )
+    known = np.isfinite(wanted.posterior_table().std)
+    assert np.array_equal(known, np.isfinite(state.posterior_table().std))
+    for name in ("mean", "std", "noise", "reward", "precision_mean", "precision_variance"):
+        one, two = getattr(state.posterior_table(), name)[known], getattr(wanted.posterior_table(), name)[known]
         np.testing.assert_allclose(one, two, rtol=near, atol=near, err_msg=name)
-    assert (state.measured, state.budget, state.draw()) == (wanted.measured, wanted.budget, wanted.draw())
+    assert (state.measured, state.budget, state.next_stream()) == (
+        wanted.measured,
+        wanted.budget,
+        wanted.next_stream(),
+    )
     assert (list(state.pending), state.has_sems) == (list(wanted.pending), wanted.has_sems)
-    assert (state.blocked, state.failures) == (wanted.blocked, wanted.failures)
+    assert (state.blocked, state.failed_trials) == (wanted.blocked, wanted.failed_trials)
     after, then = select.ask(state, ""), select.ask(wanted, "")
     assert after.asked[after.asked.size - 1] == then.asked[then.asked.size - 1]
-    assert after.table.size == then.table.size
+    assert after.structure.size == then.structure.size
 
 
 @pytest.mark.one_in(11)
@@ -109,7 +115,7 @@ def test_what_was_mended_is_as_if_it_had_been_told_rightly(kind: str, policy: st
     the_same(study, wanted, 1e-9)
     again = zn.Study.replay(study.settings, study.events)
     assert fingerprint(again) == fingerprint(study)
-    for other in (zn.Study.replay(study.settings, study.events, at_once=True), imported(exported(study).encode())):
+    for other in (zn.Study.replay(study.settings, study.events, batch=True), imported(exported(study).encode())):
         the_same(other, wanted, 1e-9)
         assert (other.trials, other.observations) == (study.trials, study.observations)
     assert first_difference(study.settings, study.events) == ""
@@ -192,14 +198,14 @@ def test_a_retracted_trial_gives_back_its_look_and_its_budget_and_may_still_be_t
     study.tell(second, 0.6)
     row = int(np.flatnonzero(study.tree.index[1:] == first.node[1])[0]) + 1
     assert not study.tree.askable[row]
-    draw = study._state.draw()
+    draw = study._state.next_stream()
     study.retract(first, "spilled")
     record = study.trials[0]
     assert (record.state, record.value, record.sem, record.note) == ("retracted", None, None, "spilled")
     assert (study.measured, study.remaining, int(study.tree.count[row])) == (1, 1, 0)
     assert study.tree.askable[row]
     assert np.isnan(study.tree.reward[row])
-    assert study._state.draw() == draw
+    assert study._state.next_stream() == draw
     again = study.ask()
     assert (again.node, again.replicate, again.number) == (first.node, 1, 2)
     study.cancel(again)
@@ -349,7 +355,16 @@ def test_the_history_shows_what_was_said_before_and_by_whom(tmp_path: Path) -> N
     assert table["number"] == [0, 0, 1, 1, 2, None, None, None, None]
     assert table["observation"] == [None] * 5 + [0, 0, 1, 1]
     assert table["value [Jy]"] == [7.3, 0.73, 0.4, None, None, 5.0, 0.5, 6.0, None]
-    states = ["was told", "measured", "was told", "retracted", "asked", "was observed", "observed", "was observed"]
+    states = [
+        "was measured",
+        "measured",
+        "was measured",
+        "retracted",
+        "pending",
+        "was observed",
+        "observed",
+        "was observed",
+    ]
     assert table["state"] == [*states, "retracted"]
     assert table["note"] == ["", "a comma", "", "spilled", "", "", "", "", ""]
     assert table["who"][1:4:2] == ["Anna", "Ben"]

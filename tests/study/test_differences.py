@@ -142,7 +142,7 @@ def test_what_a_repeat_will_show_is_the_difference_again_as_an_exact_posterior_s
     own = state.differences[0]
     member = state.belief.members[0]
     rows, others = np.array([row]), np.array([0, 3, 9])
-    slots = state.table.slot
+    slots = state.structure.slot
     expected = member.covariance(np.array([own.slot]), slots[others])
     np.testing.assert_allclose(view.seen(rows, others), expected, rtol=0, atol=1e-12)
     assert view.spread(rows, 1.0)[0] ** 2 == pytest.approx(member.variance[own.slot] + 0.05**2, abs=1e-12)
@@ -165,7 +165,7 @@ def test_after_an_average_an_unmeasured_region_is_expected_to_be_measured_as_one
     state = study._state
     assert state.expected_difference(row) is state.differences[0]
     assert state.expected_difference(state.asked[other.number].row) is None
-    free = next(at for at in range(state.table.size) if at not in state.tallies)
+    free = next(at for at in range(state.structure.size) if at not in state.tallies)
     assert state.expected_difference(free) is None
 
 

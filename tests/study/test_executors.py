@@ -561,7 +561,7 @@ def test_dask_without_workers_is_said_and_ends_with_the_trials_handed_back(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     distributed = pytest.importorskip("distributed")
-    for name, seconds in (("ROLL_CALL", 0.02), ("SAY_SO", 0.05), ("NO_WORKER", 0.3)):
+    for name, seconds in (("WORKER_CHECK", 0.02), ("WARN_AFTER", 0.05), ("NO_WORKER", 0.3)):
         monkeypatch.setattr(f"zonal.study.run_loop.{name}", seconds)
     quiet: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": False}
     with distributed.LocalCluster(n_workers=0, **quiet) as local, distributed.Client(local) as client:

@@ -13,11 +13,17 @@ from web.served import serving
 from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods
 
+
+def told_and_retracted(study: zn.Study, trial: zn.Trial) -> None:
+    study.tell(trial, 0.4)
+    study.retract(trial)
+
+
 ENDS: dict[str, Callable[[zn.Study, zn.Trial], None]] = {
     "failed": lambda study, trial: study.fail(trial),
     "never again": lambda study, trial: study.fail(trial, retry=False),
     "cancelled": lambda study, trial: study.cancel(trial),
-    "retracted": lambda study, trial: (study.tell(trial, 0.4), study.retract(trial))[1],
+    "retracted": told_and_retracted,
 }
 each_end = pytest.mark.parametrize("how", ENDS)
 
@@ -40,7 +46,7 @@ def test_a_late_value_counts_once_however_often_it_is_told(how: str) -> None:
     for again in (
         study,
         zn.Study.replay(study.settings, before),
-        zn.Study.replay(study.settings, before, at_once=True),
+        zn.Study.replay(study.settings, before, batch=True),
     ):
         again.tell(trial, 0.7)
         again.tell(trial.number, 0.7)

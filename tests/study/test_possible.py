@@ -11,6 +11,7 @@ import zonal as zn
 from kinds import KINDS
 from lives import POLICIES, PRICES, digest, value
 from zonal.storage.verify import first_difference
+from zonal.study.history import pending_asked
 
 HALVES = [(0.0, 0.5)], [(0.5, 1.0)]
 
@@ -55,8 +56,8 @@ def test_in_every_space_a_trial_lies_within_one_region_and_overlaps_no_other(kin
         assert parts[0].holds(only)
     opened = zn.Study.open(tmp_path / "now.db")
     assert digest(opened) == digest(study)
-    assert opened.under_way[0].within == tuple(within)
-    assert [region.key for region in opened.under_way[0].avoid] == [last.key]
+    assert pending_asked(opened)[0].within == tuple(within)
+    assert [region.key for region in pending_asked(opened)[0].avoid] == [last.key]
 
 
 def test_without_limits_nothing_is_kept_and_nothing_changes() -> None:

@@ -138,7 +138,7 @@ def test_trials_are_listed_with_what_became_of_them() -> None:
     first, second, third = study.trials
     assert (first.state, first.value, first.sem, first.note) == ("measured", 0.5, 0.2, "first light")
     assert (second.state, second.value, second.sem, second.note) == ("failed", None, None, "")
-    assert (third.state, third.value) == ("asked", None)
+    assert (third.state, third.value) == ("pending", None)
     assert [(trial.number, trial.node, trial.replicate) for trial in study.trials] == [
         (0, (0, 0), 1),
         (1, (0, 0), 2),
@@ -213,7 +213,7 @@ def test_bands_are_asked_for_while_nothing_can_change() -> None:
                 waiting.append(other.is_alive())
                 return usual(tree, t)
 
-            object.__setattr__(rules, "bands", confidence_bands)
+            object.__setattr__(rules, "confidence_bands", confidence_bands)
             return rules
 
     study = make_study(policy=Curious())
@@ -236,7 +236,11 @@ def test_a_study_as_it_was_says_what_it_said_then() -> None:
         assert moment.predict([(0.1, 0.4)]) == expected
         assert moment.tree == tree
         assert moment.path == study.path
-        assert not hasattr(moment, "ask")
+        for change in (moment.ask, moment.refit, lambda moment=moment: moment.save("a.db")):
+            with pytest.raises(zn.StudyFileError, match="for reading only"):
+                change()
+        moment.refresh()
+        assert moment.measured == number
     assert fingerprint(study) == before
     assert study.snapshot() == []
     with pytest.raises(zn.InvalidInput, match="a number of measurements"):

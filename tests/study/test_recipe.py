@@ -246,6 +246,14 @@ t = { low = 0, high = 9, smallest = 1 }
             arguments(parse_recipe(wrong))
 
 
+@pytest.mark.parametrize(
+    ("word", "scale"),
+    [("Log", "log"), ("logarithmic", "log"), ("int", "integer"), ("lin", "linear"), ("ring", "periodic")],
+)
+def test_a_scale_in_the_units_place_may_be_spelled_otherwise(word: str, scale: str) -> None:
+    assert space(where([f"n=1..9:{word}"])) == space(where([f"n=1..9::{scale}"]))
+
+
 @pytest.mark.parametrize("scale", ["log", "integer", "periodic", "linear"])
 def test_a_scale_in_the_place_of_the_unit_is_a_scale(scale: str) -> None:
     kind: Any = scale

@@ -28,7 +28,7 @@ def measure(region: zn.Region) -> float:
 def asked_by_another(study: zn.Study, number: int) -> list[zn.Trial]:
     """Ask for trials as a process would that has ended since."""
     read, write = os.pipe()
-    os.waitpid(forked(lambda: os.write(write, worker_id.me().encode())), 0)
+    os.waitpid(forked(lambda: os.write(write, worker_id.worker_id().encode())), 0)
     os.close(write)
     with os.fdopen(read) as pipe:
         return study.ask(number, by=pipe.read())
@@ -110,25 +110,25 @@ def test_two_processes_never_take_up_the_same_trial(tmp_path: Path) -> None:
 
 def test_who_is_gone() -> None:
     host = socket.gethostname()
-    assert not worker_id.is_gone(worker_id.me())
-    assert not worker_id.is_gone("")
-    assert not worker_id.is_gone("bench")
-    assert not worker_id.is_gone("elsewhere:1:2")
-    assert worker_id.is_gone(f"{host}:{os.getpid()}:1")  # another process had this number
-    with worker_id.run_of_mine() as run:
-        assert not worker_id.is_gone(run)
-    assert worker_id.is_gone(run)
+    assert not worker_id.worker_is_dead(worker_id.worker_id())
+    assert not worker_id.worker_is_dead("")
+    assert not worker_id.worker_is_dead("bench")
+    assert not worker_id.worker_is_dead("elsewhere:1:2")
+    assert worker_id.worker_is_dead(f"{host}:{os.getpid()}:1")  # another process had this number
+    with worker_id.run_id() as run:
+        assert not worker_id.worker_is_dead(run)
+    assert worker_id.worker_is_dead(run)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_dead_process_that_nobody_has_buried_is_gone() -> None:
     read, write = os.pipe()
-    pid = forked(lambda: os.write(write, worker_id.me().encode()))
+    pid = forked(lambda: os.write(write, worker_id.worker_id().encode()))
     os.close(write)
     with os.fdopen(read) as pipe:
         who = pipe.read()
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    assert worker_id.is_gone(who)
+    assert worker_id.worker_is_dead(who)
     os.waitpid(pid, 0)
 
 

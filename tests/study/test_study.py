@@ -442,7 +442,7 @@ def test_the_budget_is_exact(steps: list[str]) -> None:
         assert 0 <= asked - lost <= budget
         assert study.tree.count.sum() == told
         states = Counter(trial.state for trial in study.trials)
-        assert states == Counter({"measured": told, "failed": lost, "asked": asked - told - lost})
+        assert states == Counter({"measured": told, "failed": lost, "pending": asked - told - lost})
 
 
 def test_giving_up_refunds_and_extending_adds() -> None:

@@ -41,7 +41,7 @@ def test_the_table_has_every_trial_with_what_became_of_it(study: zn.Study) -> No
     assert table["region"] == [trial.region.name for trial in trials]
     assert table["l [deg]"] == [Span(*trial.region["l"]) for trial in trials]
     assert table["flux [Jy]"] == [trial.value for trial in trials]
-    assert table["state"] == ["measured"] * 10 + ["failed", "asked"]
+    assert table["state"] == ["measured"] * 10 + ["failed", "pending"]
     assert table["sem [Jy]"][9] == 0.05
     assert table["note"][9] == "cloudy"
     mean, std = study.predict([trial.region for trial in trials])
@@ -97,9 +97,9 @@ def test_the_best_regions_are_those_recommended(study: zn.Study) -> None:
     top, best = study.top(3), study.recommend(k=3)
     assert top["region"] == [own.region.name for own in best]
     assert top["mean [Jy]"] == [own.mean for own in best]
-    assert top["probability best"] == [own.probability_best for own in best]
+    assert top["P(best)"] == [own.probability_best for own in best]
     nodes = [trial.node for trial in study.trials if trial.state == "measured"]
-    assert top["looks"] == [nodes.count(own.node) for own in best]
+    assert top["measurements"] == [nodes.count(own.node) for own in best]
     assert len(study.top()) == 5
     with pytest.raises(zn.InvalidInput, match="the number of regions must be at least 1"):
         study.top(0)

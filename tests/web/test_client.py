@@ -24,6 +24,7 @@ from shell import ENVIRONMENT
 from test_quantities import LikeAstropy, LikePint
 from web.served import Server, line, serving
 from zonal.engine.events import Unblocked
+from zonal.study.history import pending_asked
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -75,7 +76,7 @@ def test_a_remote_study_walks_as_a_local_one(server: Server, kind: str) -> None:
     part, *_, rest = SPACES[kind].split(SPACES[kind].cell((0, 0)))
     limited = there.ask(within=[part, rest], avoid=rest)
     assert part.holds(limited.region)
-    assert there.under_way[0].avoid == (rest,)
+    assert pending_asked(there)[0].avoid == (rest,)
     assert there.forbid(part, note="a wall", by="Anna") == [limited]
     assert there.forbidden == (part,)
     there.cancel(limited)
@@ -185,13 +186,13 @@ def test_quantities_and_numbers_of_trials_are_taken_as_by_a_local_study(server: 
         with pytest.raises(zn.InvalidInput, match="a trial must be a whole number"):
             word(there.observations[seen.number])
     there.fail(left, retry=False)
-    there.forgive([left.number])
+    there._forgive([left.number])
     assert there.events[-1] == (Unblocked((left.number,)),)
     for wrong in ("01", 3):
         with pytest.raises(zn.InvalidInput, match="trials must be a list"):
-            there.forgive(wrong)
+            there._forgive(wrong)
     with pytest.raises(zn.InvalidInput, match="a trial must be a whole number"):
-        there.forgive([there.observations[0]])
+        there._forgive([there.observations[0]])
 
 
 def test_a_client_goes_on_when_the_server_comes_back(server: Server) -> None:

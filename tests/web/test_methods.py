@@ -48,6 +48,11 @@ def test_noise_is_given_or_learned_as_it_was(noise: Any, words: str) -> None:
     assert ("measurement was learned" in text) == (noise is None or noise == zn.PerWeight())
 
 
+def test_a_unit_that_ends_in_a_dot_ends_its_sentence() -> None:
+    text = written(value_unit="a.u.", noise=0.5, mean=2.0)
+    assert "given as 0.5 a.u. The prior mean was given as 2 a.u. The region" in text
+
+
 def test_a_given_kernel_is_named_and_the_default_mean_is_not_called_given() -> None:
     text = written()
     assert "Its kernel was given: RBF(variance=1.0, lengthscale=0.2)." in text

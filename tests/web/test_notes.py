@@ -46,7 +46,7 @@ def test_a_sheet_over_http_is_taken_completely_or_not_at_all(server: Server) -> 
     before = (server.folder / "sheets.db").read_bytes()
     said = server.post("/api/studies/sheets/sheet", {"csv": "trial;time;value\n0;1;0,1\n1;x;0,2\n2;1;0,3\n"})
     assert said.status == 422
-    assert "nothing was told; wrong rows: 1 of 3.\n  row 2 (line 3): a time must be" in said.json["detail"]
+    assert "nothing was recorded; wrong rows: 1 of 3.\n  row 2 (line 3): a time must be" in said.json["detail"]
     assert (server.folder / "sheets.db").read_bytes() == before
 
 

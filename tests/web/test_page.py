@@ -20,6 +20,7 @@ import zonal as zn
 from effort import EVERYTHING
 from web.browsing import Tab, chromium
 from web.served import Server, line, serving
+from zonal.study.history import pending_asked
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None
 LONG = "A" * 100
@@ -98,7 +99,7 @@ def the_script(tab: Tab) -> None:
     tab.checked()
     page.get_by_role("button", name="Ask the first question").click()
     tab.shows("question", "Measure temperature from")
-    assert "of the space; first look" in tab.text("question")
+    assert "of the space; first measurement" in tab.text("question")
     keep(tab, "first-question")
     for _ in range(5):
         low, high = map(float, re.findall(r"[\d.]+", tab.text("question").split("temperature from")[1])[:2])
@@ -235,7 +236,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": bad.encode()}
     )
     page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
-    tab.shows("dialog-refused", "nothing was told; wrong rows: 1 of 4")
+    tab.shows("dialog-refused", "nothing was recorded; wrong rows: 1 of 4")
     keep(tab, "sheet-refused")
     tab.checked()
     good = sheet.replace(",,,\n", ",0.7,0.1,from a sheet\n", 3)
@@ -364,7 +365,7 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
     study.refresh()
     assert study.blocked == ()
     page.get_by_role("button", name="Ask what to measure next").click()
-    page.get_by_role("button", name="Give it back").click()
+    page.get_by_role("button", name="Cancel this trial").click()
     tab.shows("trial-4", "cancelled")
     page.get_by_role("button", name="Add a measurement from outside").click()
     page.get_by_role("dialog").get_by_label("region").fill("x=0..0.5")
@@ -394,10 +395,10 @@ def test_what_is_possible_now_and_what_is_forbidden_is_said_on_the_page(tab: Tab
     page.get_by_role("button", name="Ask what to measure next").click()
     page.locator("#field-value").wait_for()
     study.refresh()
-    (asked,) = study.under_way
+    (asked,) = pending_asked(study)
     assert [region.name for region in asked.within] == ["x 0.5..0.75", "x 0.75..1"]
     assert study.pending[0].region.bounds[0, 0] >= 0.6
-    page.get_by_role("button", name="Give it back").click()
+    page.get_by_role("button", name="Cancel this trial").click()
     assert page.locator("#ask-within").input_value() == "x=0.5..0.75; x=0.75..1"
 
     page.get_by_role("button", name="Forbid a region").click()

@@ -46,7 +46,7 @@ def test_a_report_has_corrections_settings_versions_and_methods(tmp_path: Path) 
     out = tmp_path / "report.html"
     zonal("report", tmp_path / "line.db", "-o", out)
     page = out.read_text()
-    for words in ("slip of the pen", "wrong lamp", "was told", "RBF(variance=1.0", zn.__version__, "Methods"):
+    for words in ("slip of the pen", "wrong lamp", "was measured", "RBF(variance=1.0", zn.__version__, "Methods"):
         assert words in page
     text, *references = methods(study)
     assert "4 measurements (of a budget of 30)" in text
@@ -99,7 +99,7 @@ def test_chances_in_a_report_read_as_everywhere_and_a_spent_budget_has_no_so_far
     page = study.report()
     assert "best so far" not in page
     assert f"best region {study.found.name}:" in page
-    ranks = page.partition("probability best")[2].partition("</table>")[0]
+    ranks = page.partition("P(best)")[2].partition("</table>")[0]
     assert "&lt; 1 %" in ranks
 
 

@@ -210,12 +210,12 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
     ],
 )
 def test_refusals_are_problems_with_the_librarys_words(
-    server: Server, study: zn.Study, path: str, body: Any, status: int, routes: str, field: str | None
+    server: Server, study: zn.Study, path: str, body: Any, status: int, words: str, field: str | None
 ) -> None:
     said = server.post(AT + path, body)
     assert said.status == status, said.content
     assert said.headers["content-type"] == "application/problem+json"
-    assert routes in said.json["detail"]
+    assert words in said.json["detail"]
     assert said.json.get("field") == field
 
 
@@ -343,11 +343,11 @@ def test_every_route_is_described_and_every_description_is_a_route(server: Serve
 def test_the_api_has_all_words_of_a_study() -> None:
     """What `Study` can do and HTTP cannot is named here, with why."""
     elsewhere = {
-        "create", "open", "save", "replay", "path", "refresh", "past", "plot", "refine", "optimize",  # local
-        "table", "top", "events", "times", "history", "observations", "blocked", "trials",  # in exports
+        "create", "open", "save", "replay", "path", "refresh", "snapshot", "plot", "refine", "optimize",  # local
+        "table", "top", "events", "timestamps", "observations", "blocked", "trials",  # in exports
         "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
-        "model", "models", "prior_mean", "doubt", "bands", "stands_out", "found",  # in the head
-        "pending", "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
+        "model", "models", "prior_mean", "relative_std", "confidence_bands", "stands_out", "found",  # in the head
+        "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.word for route in routes.ROUTES} == elsewhere

@@ -57,7 +57,7 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
 
 def refuse_beside(recipe: Path | None, flags: Mapping[str, Any]) -> None:
     """Raise if an option is given beside a recipe, which has all settings."""
-    named = [name for name, own in flags.items() if own not in (None, False, ())]
+    named = [name for name, value in flags.items() if value not in (None, False, ())]
     if recipe is not None and named:
         flag = CALLED.get(named[0], named[0].replace("_", "-"))
         raise click.UsageError(f"--{flag} cannot be combined with --recipe: write it into {recipe}.")

@@ -32,11 +32,11 @@ SHOWN_NODES = 60
 @options.json_option
 def recommend(study: Study, k: int, as_json: bool) -> None:
     """Which region to recommend now, and how certain that is."""
-    found = study.recommend(k)
+    best = study.recommend(k)
     if as_json:
-        options.echo_json(found)
+        options.echo_json(best)
     else:
-        options.echo_table(_best(study, found, ""))
+        options.echo_table(_best(study, best, ""))
     if caution := _caution(study):
         options.say(caution)
 
@@ -50,33 +50,33 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """The state of a study: budget, best regions, trials pending, value of more measurements, and its tree."""
     if study.read_only:
         options.say(f"Read only: {options.spoken(study.read_only)}")
-    known = _known(study, k, ahead, whole)
+    overview = _overview(study, k, ahead, whole)
     if as_json:
-        options.echo_json(known)
+        options.echo_json(overview)
         return
     what = labelled(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}")
     measured = not is_empty(study)
-    if known["best"] and measured:
-        _echo_best(study, known)
-    elif known["best"]:
+    if overview["best"] and measured:
+        _echo_best(study, overview)
+    elif overview["best"]:
         click.echo(f"\n{UNMEASURED}")
     if study.pending:
         click.echo("\nunder way")
         echo_trials(study, study.pending)
-    if known["forbidden"]:
-        click.echo(f"\nforbidden since the study began: {'; '.join(known['forbidden'])}")
-    if known["tree"] and (whole or measured):
-        _echo_tree(study, known["tree"], whole)
+    if overview["forbidden"]:
+        click.echo(f"\nforbidden since the study began: {'; '.join(overview['forbidden'])}")
+    if overview["tree"] and (whole or measured):
+        _echo_tree(study, overview["tree"], whole)
 
 
-def _echo_best(study: Study, known: Mapping[str, Any]) -> None:
-    options.echo_table(_best(study, known["best"], "\nbest regions"))
-    if not known["stands_out"]:
+def _echo_best(study: Study, overview: Mapping[str, Any]) -> None:
+    options.echo_table(_best(study, overview["best"], "\nbest regions"))
+    if not overview["stands_out"]:
         click.echo(f"\n{LUCK}")
-    if known["misclassified"] is not None:
+    if overview["misclassified"] is not None:
         click.echo(f"\n{beyond(study)}")
-    if (outlook := known["outlook"]) is not None:
+    if (outlook := overview["outlook"]) is not None:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.gain:.2g} "
             f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
@@ -84,11 +84,13 @@ def _echo_best(study: Study, known: Mapping[str, Any]) -> None:
 
 
 def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
-    title, most = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
-    listed = nodes[:most]
-    names = ["  " * own["node"][0] + own["region"] for own in listed]
-    looks = {"measurements": [own["measurements"] or None for own in listed]}
-    options.echo_table(_averages(study, f"\n{title}", names, [(own["mean"], own["std"]) for own in listed], looks))
+    title, max_nodes = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
+    listed = nodes[:max_nodes]
+    names = ["  " * node["node"][0] + node["region"] for node in listed]
+    counts = {"measurements": [node["measurements"] or None for node in listed]}
+    options.echo_table(
+        _averages(study, f"\n{title}", names, [(node["mean"], node["std"]) for node in listed], counts)
+    )
     if len(listed) < len(nodes):
         click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
 
@@ -98,24 +100,24 @@ def _caution(study: Study) -> str:
     return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
 
 
-def _known(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
+def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     """Return the state of a study for programs; of its regions, as far as they are known."""
     names = ("budget", "measured", "remaining", "direction", "pending")
-    known: dict[str, Any] = {name: getattr(study, name) for name in names}
-    known["forbidden"] = [region.name for region in study.forbidden]
-    known |= {
+    overview: dict[str, Any] = {name: getattr(study, name) for name in names}
+    overview["forbidden"] = [region.name for region in study.forbidden]
+    overview |= {
         "best": [],
         "outlook": None,
         "tree": [],
         "value": {"name": study.value_name, "unit": study.value_unit},
     }
-    known |= {"stands_out": False, "misclassified": None}
+    overview |= {"stands_out": False, "misclassified": None}
     try:
-        known["best"] = study.recommend(k)
+        overview["best"] = study.recommend(k)
     except StudyFileError:  # there is no posterior without the user's own kernel
-        return known
-    known |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
-    return known | {"stands_out": not _caution(study), "misclassified": study.misclassified}
+        return overview
+    overview |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
+    return overview | {"stands_out": not _caution(study), "misclassified": study.misclassified}
 
 
 def _outlook(study: Study, ahead: int) -> Outlook | None:
@@ -129,22 +131,22 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
     return outlook if math.isfinite(outlook.gain) else None
 
 
-def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
-    known = [(one.mean, one.std) for one in found]
-    sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
-    sure["P(best)"] = [Probability(one.probability_best) for one in found]
-    return _averages(study, title, [one.region.name for one in found], known, sure)
+def _best(study: Study, recommended: list[Recommendation], title: str) -> Listing:
+    averages = [(best.mean, best.std) for best in recommended]
+    sure: dict[str, list[float]] = {"gap": [best.gap for best in recommended]}
+    sure["P(best)"] = [Probability(best.probability_best) for best in recommended]
+    return _averages(study, title, [best.region.name for best in recommended], averages, sure)
 
 
 def _averages(
     study: Study,
     title: str,
     names: Sequence[str],
-    known: Iterable[tuple[float, float]],
+    averages: Iterable[tuple[float, float]],
     more: Mapping[str, Sequence[float | None]],
 ) -> Listing:
     """Return a table of regions with their means and stds, and more columns."""
-    mean, std = zip(*known, strict=True)
+    mean, std = zip(*averages, strict=True)
     about = labelled("mean", study.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
     return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
@@ -156,15 +158,15 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
     shown = np.full(len(tree), whole) | (tree.count > 0)
     for row in range(len(tree) - 1, 0, -1):  # children come after their parents
         shown[tree.parent[row]] |= shown[row]
-    ways: dict[int, tuple[int, ...]] = {-1: ()}
+    paths: dict[int, tuple[int, ...]] = {-1: ()}
     for row, (parent, index) in enumerate(zip(tree.parent.tolist(), tree.index.tolist(), strict=True)):
-        ways[row] = (*ways[parent], index)
-    found = []
-    for row in sorted(np.flatnonzero(shown).tolist(), key=ways.__getitem__):
+        paths[row] = (*paths[parent], index)
+    nodes = []
+    for row in sorted(np.flatnonzero(shown).tolist(), key=paths.__getitem__):
         node = int(tree.depth[row]), int(tree.index[row])
-        known = {"measurements": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
-        found.append({"node": list(node), "region": study.space.cell(node).name, **known})
-    return found
+        stats = {"measurements": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
+        nodes.append({"node": list(node), "region": study.space.cell(node).name, **stats})
+    return nodes
 
 
 @options.study_command()
@@ -198,18 +200,22 @@ def predict(
         asked = list(study.predict().regions)
     given = {side: limit for side, limit in limits.items() if limit is not None}
     chances = {side: study.probability(asked, **{side: limit}) for side, limit in given.items()}
-    found = study.predict(asked)
+    prediction = study.predict(asked)
     if as_json:
-        columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
+        columns: dict[str, Any] = {"region": asked, **prediction._asdict(), **chances}
         options.echo_json(list(Listing("", columns)))
         return
-    more = {f"{side} {given[side]:g}": list(map(Probability, own)) for side, own in chances.items()}
+    more = {
+        f"{side} {given[side]:g}": list(map(Probability, probabilities)) for side, probabilities in chances.items()
+    }
     if out is not None:
-        listing = found.table()
+        listing = prediction.table()
         Listing("", {**listing.columns, **more}).to_csv(out)
         click.echo(f"{counted(len(asked), 'region')}: {out.resolve()}")
         return
-    options.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
+    options.echo_table(
+        _averages(study, "", [region.name for region in asked], zip(*prediction, strict=True), more)
+    )
 
 
 def _beyond(side: Side) -> click.Command:
@@ -234,11 +240,11 @@ def _beyond(side: Side) -> click.Command:
         if within is not None and not joined:
             raise click.UsageError("--within is for --patches.")
         likely: RegionProbabilities = getattr(study, side)(threshold, probability, sigma=sigma)
-        found = likely.patches(within) if joined else likely
+        regions = likely.patches(within) if joined else likely
         if as_json:
-            options.echo_json(found)
+            options.echo_json(regions)
         else:
-            options.echo_table(found)
+            options.echo_table(regions)
 
     told = f"List regions whose average is probably {side} a THRESHOLD, the most probable first."
     without = "With a policy that searches for a set, THRESHOLD may be left out: then those classified as in it."

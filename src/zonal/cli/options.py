@@ -24,7 +24,7 @@ from zonal.io.files import check_writable, content_of, file_path, text_of
 from zonal.io.result_table import Listing
 from zonal.io.spreadsheet import SEPARATORS
 from zonal.study.study import Study
-from zonal.study.summary import for_programs
+from zonal.study.summary import to_json
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -76,7 +76,7 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
     except ZonalError as error:
         if ctx.find_root().meta.get("zonal.debug"):
             raise
-        code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
+        code = next(exit_code for kind, exit_code in OF_ERRORS.items() if isinstance(error, kind))
         raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
         raise _of_system(error) from error
@@ -134,7 +134,7 @@ def say(text: str) -> None:
 
 def echo_json(answer: Any) -> None:
     """Print an answer as JSON."""
-    click.echo(for_programs(answer))
+    click.echo(to_json(answer))
 
 
 def echo_table(listing: Listing) -> None:
@@ -147,7 +147,7 @@ def shapes_of(path: Path) -> list[Any]:
     """Return the shapes of a GeoJSON file, in order."""
     try:
         document = json.loads(text_of(content_of(path, "the file of shapes"), "the file of shapes", path))
-        return [SimpleNamespace(__geo_interface__=own["geometry"]) for own in document["features"]]
+        return [SimpleNamespace(__geo_interface__=feature["geometry"]) for feature in document["features"]]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, ZonalError):
             raise
@@ -233,12 +233,12 @@ def number_option(*names: str, help: str, least: int = 1, default: int | None = 
 
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Return names from a comma-separated list."""
-    found = tuple(name.strip() for name in (value or "").split(",") if value)
-    if "" in found:
+    listed = tuple(name.strip() for name in (value or "").split(",") if value)
+    if "" in listed:
         raise click.BadParameter(f"{value!r} has an empty name between commas.")
-    if len(set(found)) < len(found):
+    if len(set(listed)) < len(listed):
         raise click.BadParameter(f"{value!r} names a column twice.")
-    return found
+    return listed
 
 
 def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> tuple[float, ...]:
@@ -252,15 +252,15 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, 
 
 def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
     """Return a positive number, several from a comma-separated list, or None."""
-    found = numbers(ctx, param, value)
-    if not all(0 < number < math.inf for number in found):
+    listed = numbers(ctx, param, value)
+    if not all(0 < number < math.inf for number in listed):
         raise click.BadParameter(f"{value!r} must be positive and finite.")
-    return found if len(found) > 1 else next(iter(found), None)
+    return listed if len(listed) > 1 else next(iter(listed), None)
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given."""
-    return {name: own for name, own in options.items() if own not in (None, ())}
+    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 def whole(number: float) -> float:

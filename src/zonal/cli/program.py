@@ -26,6 +26,7 @@ from typing import IO, Any
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
 from zonal.io.environment import HIGH, LOW, variable
+from zonal.study.region_json import region_json
 from zonal.study.run_session import reply
 
 GRACE = 2.0  # seconds to end after SIGTERM
@@ -67,11 +68,11 @@ class Program:
     ) -> None:
         self._priced = priced
         self._plain = plain
-        found = shutil.which(words[0])
-        if found is None:
+        executable = shutil.which(words[0])
+        if executable is None:
             fix = "Check its path, and whether it may be executed (chmod +x); ./ is needed for one in this folder."
             raise InvalidInput("there is no such program", words[0], fix)
-        self._words = [found, *words[1:]]
+        self._words = [executable, *words[1:]]
         self._timeout = timeout
         self._retries = retries
         self._lock = threading.Lock()
@@ -93,7 +94,7 @@ class Program:
             "replicate": trial.replicate,
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
-            "region": trial.region.as_json(),
+            "region": region_json(trial.region),
         }
         if self._priced:
             question |= {"time": trial.time, "cost": trial.cost}
@@ -107,17 +108,17 @@ class Program:
                 late = process.returncode is None
                 if late:
                     stop([process])
-                said, complaint = out.close(), err.close()
+                output, complaint = out.close(), err.close()
                 stop([process])  # what it left running
             finally:
                 with self._lock:
                     self._running.discard(process)
         if late:
-            raise Failed(f"it took longer than {self._timeout:g} s{_said(complaint)}")
+            raise Failed(f"it took longer than {self._timeout:g} s{_stderr_text(complaint)}")
         if process.returncode:
             how = f"exit code {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
-            raise Failed(f"it ended with {how}{_said(complaint)}")
-        return _value(said, complaint)
+            raise Failed(f"it ended with {how}{_stderr_text(complaint)}")
+        return _value(output, complaint)
 
     def _start(
         self, variables: Mapping[str, str], asked: IO[bytes], out: _Output, err: _Output
@@ -232,21 +233,21 @@ def _lives(group: int) -> bool:
     states = set()
     for stat in stats:
         with suppress(OSError):  # it has just ended
-            state, _, own = stat.read_text(errors="replace").rpartition(")")[2].split()[:3]
-            states |= {state} if int(own) == group else set()
+            state, _, group_id = stat.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            states |= {state} if int(group_id) == group else set()
     return not stats or bool(states - {"Z", "X"})
 
 
 def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) -> dict[str, str]:
     """Return the environment variables for a program; without those of the axes if `plain`."""
-    said = {**question, "study": question["study"] or "", "region": trial.region.name}
-    variables = {variable(name): str(own) for name, own in said.items()}
+    values = {**question, "study": question["study"] or "", "region": trial.region.name}
+    variables = {variable(name): str(value) for name, value in values.items()}
     bounds: Mapping[str, Any] = {} if plain else question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
         variables |= {variable(name) + LOW: repr(low), variable(name) + HIGH: repr(high)}
     symbols = question["region"].get("symbols", {})
     if isinstance(symbols, dict) and not plain:
-        variables |= {variable(name): "|".join(map(str, own)) for name, own in symbols.items()}
+        variables |= {variable(name): "|".join(map(str, value)) for name, value in symbols.items()}
     return {name: text.replace("\0", "") for name, text in variables.items()}
 
 
@@ -254,19 +255,19 @@ def _value(out: str, err: str) -> Value:
     """Return the value in the last non-blank line: a number, a number and its standard error, or JSON."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
     if not line:
-        raise Failed(f"it said nothing{_said(err)}")
+        raise Failed(f"it said nothing{_stderr_text(err)}")
     if line.lstrip().startswith("{"):
         try:
             return reply(json.loads(line))
         except (ValueError, RecursionError) as error:  # the error says what is wrong
-            raise Failed(f"it said {line.strip()[:80]!r}: {error}{_said(err)}") from None
-    found = _numbers(line)
-    if found is None:
+            raise Failed(f"it said {line.strip()[:80]!r}: {error}{_stderr_text(err)}") from None
+    numbers = _numbers(line)
+    if numbers is None:
         fix = "Its last line must be a value, or a value and a standard error"
         if _numbers(line.replace(",", ".")) is not None:
             fix += ", with decimal points, not commas (LC_ALL=C often helps)"
-        raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_said(err)}")
-    return found
+        raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_stderr_text(err)}")
+    return numbers
 
 
 def _numbers(line: str) -> Value | None:
@@ -280,10 +281,10 @@ def _numbers(line: str) -> Value | None:
     return value, sem[0] if sem else None
 
 
-def _said(err: str) -> str:
+def _stderr_text(err: str) -> str:
     """Return a program's standard error, or its end if it is long, without control characters."""
     text = err.strip()
     text = text if len(text) <= SHOWN_ERROR else "..." + text[-SHOWN_ERROR:]
-    harmful = {one for one in set(text) - {*"\n\t"} if unicodedata.category(one).startswith("C")}
-    shown = text.translate({ord(one): one.encode("unicode_escape").decode() for one in harmful})
+    harmful = {character for character in set(text) - {*"\n\t"} if unicodedata.category(character).startswith("C")}
+    shown = text.translate({ord(character): character.encode("unicode_escape").decode() for character in harmful})
     return "; its stderr:\n  " + shown.replace("\n", "\n  ") if text else "; its stderr is empty"

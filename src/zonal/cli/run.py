@@ -31,12 +31,12 @@ from zonal.errors import InvalidInput, TrialError, duration
 from zonal.io.environment import check_variables
 from zonal.study.executors import FutureExecutor, Task, Threads
 from zonal.study.optimization import reached, twice
-from zonal.study.run_loop import ENOUGH, drive
+from zonal.study.run_loop import ENOUGH, run_loop
 from zonal.study.run_loop import INTERRUPTED as STOPPED
 from zonal.study.run_session import RunSession
 from zonal.study.study import Study
-from zonal.study.summary import hope
-from zonal.study.worker_id import run_of_mine
+from zonal.study.summary import progress_text
+from zonal.study.worker_id import run_id
 
 ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # SIGHUP: the terminal was closed
 
@@ -89,11 +89,11 @@ def run(
     words = Program(program, timeout, retries, study.settings.priced, stdin_only)
     instrument = _Programs(words, study.path, workers)
     enough = None if tolerance is None else twice(study, tolerance)
-    with run_of_mine() as name, _tidily(), _logged():
+    with run_id() as name, _tidily(), _logged():
         hand = _Shift(study, name, take_over, most)
         try:
             limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True, "enough": enough}
-            why = drive(hand, instrument, progress=lambda: hope(study), on_error="fail", **limits)
+            why = run_loop(hand, instrument, progress=lambda: progress_text(study), on_error="fail", **limits)
         except KeyboardInterrupt:
             why = STOPPED
         except (Failed, InvalidInput):
@@ -120,10 +120,10 @@ class _Shift(RunSession):
         self._part = math.inf if most is None else most
         self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 
-    def tell(self, trial: Trial, said: Any) -> None:
+    def tell(self, trial: Trial, value: Any) -> None:
         """Record a measurement."""
         try:
-            super().tell(trial, said)
+            super().tell(trial, value)
         except TrialError as error:
             raise TrialError(spoken(str(error))) from error
         self.measured = True
@@ -178,18 +178,18 @@ def _logged() -> Iterator[None]:
 def _tidily() -> Iterator[None]:
     """Clean up when this process is told to end; signals that `nohup` and the like ignore stay ignored."""
 
-    def end(number: int, frame: FrameType | None) -> None:
-        for each in before:  # a second one must not disturb the clean-up
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+    def end(received: int, frame: FrameType | None) -> None:
+        for signal_number in before:  # a second one must not disturb the clean-up
+            signal.signal(signal_number, signal.SIG_IGN)
+        raise KeyboardInterrupt if received == signal.SIGINT else SystemExit(128 + received)
 
     numbers = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
-    before: dict[int, Any] = {each: signal.getsignal(each) for each in numbers}
-    before = {each: handler for each, handler in before.items() if handler is not signal.SIG_IGN}
-    for each in before:
-        signal.signal(each, end)
+    before: dict[int, Any] = {signal_number: signal.getsignal(signal_number) for signal_number in numbers}
+    before = {signal_number: handler for signal_number, handler in before.items() if handler is not signal.SIG_IGN}
+    for signal_number in before:
+        signal.signal(signal_number, end)
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

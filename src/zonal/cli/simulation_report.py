@@ -40,11 +40,11 @@ def _campaign(recipe: Recipe, space: Any) -> _Campaign:
     with recipe.blamed():
         settings = settings_of(recipe, space)
         noise, rng = settings.pop("noise", None), settings.pop("rng", 0)
-        known = noise is not None and getattr(noise, "std", 0.0) is not None
-        need(known, "a simulation needs the noise of a measurement", noise, "Give it as a number.")
+        has_noise = noise is not None and getattr(noise, "std", 0.0) is not None
+        need(has_noise, "a simulation needs the noise of a measurement", noise, "Give it as a number.")
         Study(space, **{**settings, "noise": noise, "budget": 1})  # raises before hours pass, naming the place
     return _Campaign(
-        noise, rng, {name: own for name, own in settings.items() if name not in ("budget", "direction")}
+        noise, rng, {name: value for name, value in settings.items() if name not in ("budget", "direction")}
     )
 
 
@@ -62,20 +62,20 @@ def rehearsed(
     need(len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several.")
     landscape, (budget,) = landscape_for(recipe, **table), budgets
     number = landscape.space.leaves(landscape.space.deepest())
-    noise, rng, settings = own = _campaign(recipe, landscape.space)
+    noise, rng, settings = planned = _campaign(recipe, landscape.space)
     settings |= {"noise": noise} if given else {}
     priced = any(settings.get(name) for name in PRICES)
     fix = "Measure each of them instead of searching."
     need(priced or budget < number, f"the budget covers all {number} smallest regions", budget, fix)
     share = "" if priced else f" ({budget / number:.1%})"
-    yield f"{table['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {own.about}"
+    yield f"{table['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {planned.about}"
     best = within_reach(landscape, settings.get("forbidden")).best()
     yield f"best there is         {best.average:.6g}  {best.region.name}"
     rehearsal = rehearse(landscape, budget, noise, runs, None, rng, jobs, progress=True, **settings)
     for name, played in rehearsal.campaigns.items():
         if name.startswith("Zonal"):
-            found = played.regions[0]
-            yield f"{name + ' found':20}  {landscape.average(found):.6g}  {found.name}"
+            region = played.regions[0]
+            yield f"{name + ' region':20}  {landscape.average(region):.6g}  {region.name}"
     yield ""
     yield from f"regret over {runs} runs\n{rehearsal.table()}".splitlines()
     player = everybody(landscape.space, **settings)["Zonal"]
@@ -119,7 +119,7 @@ def powered(
     if table is None:
         with recipe.blamed():
             space = space_of(recipe).with_smallest()
-        noise, rng, settings = own = _campaign(recipe, space)
+        noise, rng, settings = planned = _campaign(recipe, space)
         drawn = {"direction": recipe.words.get("direction", "maximize"), "given": given}
         drawn |= _model(space, settings.pop("kernel", None), signal, variance, lengthscale)
         about = f"f with {_description(drawn)}, {'given' if given else 'learned'}"
@@ -129,33 +129,33 @@ def powered(
         refuse(stray, "with a table no functions are drawn", "Leave it out.")
         landscape = landscape_for(recipe, **table)
         space, drawn, about = landscape.space, {"landscape": landscape}, f"the values of {table['table']}"
-        noise, rng, settings = own = _campaign(recipe, space)
+        noise, rng, settings = planned = _campaign(recipe, space)
     cells = space.leaves(space.deepest())
-    yield f"{cells} smallest regions, {about}; noise {own.about}, {runs} runs"
+    yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
     played = budgets[0] if len(budgets) == 1 else budgets
-    found = power(space, played, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings)
-    yield from found.table().splitlines()
+    analysis = power(space, played, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings)
+    yield from analysis.table().splitlines()
     if target is not None:
-        yield _reached(found, target)
-    _draw(found, settings.get("value_name", "value"), out)
+        yield _reached(analysis, target)
+    _draw(analysis, settings.get("value_name", "value"), out)
     yield f"picture  {out.resolve()}"
 
 
-def _reached(found: Power, target: float) -> str:
+def _reached(analysis: Power, target: float) -> str:
     """Return the smallest budget that stays below a regret, for people."""
-    budget = found.budget_for(target)
+    budget = analysis.budget_for(target)
     if budget is None:
-        return f"no budget up to {found.budgets[-1]:g} has its whole interval below {target:g}"
+        return f"no budget up to {analysis.budgets[-1]:g} has its whole interval below {target:g}"
     return f"the first budget with its whole interval below {target:g}: {budget:g}"
 
 
-def _draw(found: Power, value: str, out: Path) -> None:
+def _draw(analysis: Power, value: str, out: Path) -> None:
     """Write a plot of the regret against the budget."""
     import matplotlib.pyplot as plt
 
     with column_width():
         figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
-        found.plot(ax).set_ylabel(f"regret: the best average {value},\nminus that of the region found")
+        analysis.plot(ax).set_ylabel(f"regret: the best average {value},\nminus that of the region found")
         write_picture(figure, out, dpi=150)
 
 
@@ -163,11 +163,11 @@ def _model(
     space: Any, kernel: Any, signal: float | None, variance: float | None, lengthscale: Any
 ) -> dict[str, Any]:
     """Return the model that functions are drawn from, as arguments of `power`."""
-    one = signal is None or variance is None
-    need(one, "--variance is the square of --signal", variance, "Pass one of the two.")
+    either = signal is None or variance is None
+    need(either, "--variance is the square of --signal", variance, "Pass one of the two.")
     if kernel is not None:
         options = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale}
-        stray = [option for option, own in options.items() if own is not None]
+        stray = [option for option, value in options.items() if value is not None]
         refuse(stray, "the recipe has a kernel already", "Leave one of them out.")
         return {"kernel": kernel}
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)

@@ -80,7 +80,7 @@ def verify(study: Study) -> None:
     A difference is not damage: another release or machine may decide differently. The study continues from what
     was decided originally.
     """
-    found = first_difference(study.settings, study.events)
-    if found:
-        raise Refusal(f"decided again, the result differs: {found}.", DIFFERENT)
+    difference = first_difference(study.settings, study.events)
+    if difference:
+        raise Refusal(f"decided again, the result differs: {difference}.", DIFFERENT)
     say(f"{len(study.events)} events decided again, all the same. {standing(study)}")

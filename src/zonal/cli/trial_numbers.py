@@ -9,6 +9,8 @@ import click
 from zonal.errors import InvalidInput, ZonalError, need
 from zonal.io.tables import ENDINGS
 from zonal.study import sheets
+from zonal.study.history import history
+from zonal.study.queries import region_of
 from zonal.study.study import Study
 
 MEANT = {"tell": "--csv {}", "correct": "`zonal tell STUDY --csv {} --correct`"}  # by a sheet in a number's place
@@ -38,13 +40,13 @@ def numbered(study: Study, trial: int | str, state: str, observation: bool = Fal
     if isinstance(trial, int):
         return trial
     what, state = ("observation", "observed") if observation else ("trial", state)
-    how = {"asked": "pending", "measured": "with a value"}.get(state, "that counts")
+    how = {"pending": "pending", "measured": "with a value"}.get(state, "that counts")
     try:
-        region = study._region(sheets.place_of(study.space, trial))
+        region = region_of(study, sheets.place_of(study.space, trial))
     except ZonalError as error:
         raise InvalidInput(f"this is neither a number nor a region ({error})", trial, USE_NUMBER) from None
-    same = ((one, past[-1].state) for one, past in study.history() if one.region.key == region.key)
-    numbers = [one.number for one, now in same if now == state]  # only observations are "observed"
+    same = ((record, past[-1].state) for record, past in history(study) if record.region.key == region.key)
+    numbers = [record.number for record, now in same if now == state]  # only observations are "observed"
     many = f"{len(numbers)} {what}s {how} ({', '.join(map(str, numbers))})" if numbers else f"no {what} {how}"
     need(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
     return numbers[0]

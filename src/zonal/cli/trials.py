@@ -20,6 +20,7 @@ from zonal.kernels.feedback import Slope
 from zonal.study import operations, sheets, summary
 from zonal.study.sheet_rows import questions
 from zonal.study.study import Study
+from zonal.study.summary import measurements_left
 
 T = TypeVar("T")
 
@@ -76,13 +77,13 @@ def ask(
 
 def _places(study: Study, regions: tuple[str, ...]) -> list[Any] | None:
     """Return regions written in a shell; None if there are none."""
-    return [study.space.region(sheets.place_of(study.space, own)) for own in regions] or None
+    return [study.space.region(sheets.place_of(study.space, region)) for region in regions] or None
 
 
 def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
     asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
-    number = min(wanted, asked_before or study._looks_left)
+    number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
     try:
@@ -135,7 +136,9 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
         return
     shown = {"trial": "number", "region": "region.name", "replicate": "replicate"}
     shown |= {name: name for name in study.settings.spends}
-    options.echo_table(Listing("", {name: list(map(attrgetter(own), trials)) for name, own in shown.items()}))
+    options.echo_table(
+        Listing("", {name: list(map(attrgetter(attribute), trials)) for name, attribute in shown.items()})
+    )
 
 
 @options.study_command(context_settings=NUMBERS)
@@ -180,7 +183,7 @@ def tell(
         return _tell_sheet(study, sheet, correct, changed, decimal)
     assert trial is not None
     assert value is not None
-    trial = numbered(study, trial, "asked")
+    trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
@@ -189,21 +192,21 @@ def tell(
 
 def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
     before = sheets.told_before(study)
-    found = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
-    now = sheets.told_before(study) if found.corrected else before
-    for number, _ in found.corrected:
+    taken = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
+    now = sheets.told_before(study) if taken.corrected else before
+    for number, _ in taken.corrected:
         options.say(f"{corrected(before[number][0], now[number][0])}.")
-    for number, (row, how) in found.outdated.items():
+    for number, (row, how) in taken.outdated.items():
         options.say(f"Row {row} was left out: trial {number} {how} after the sheet was written.")
-    for number, left in found.notes_left.items():
-        said = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
-        options.say(f"{said} --{left.option} keeps it.")
-    mended = f", {len(found.corrected)} corrected" if found.corrected else ""
-    known = f", {len(found.known)} known already" if found.known else ""
-    noted = f", {counted(len(found.notes), 'note')} kept" if found.notes else ""
-    old = f", {len(found.outdated)} left out (--changed takes them too)" if found.outdated else ""
+    for number, left in taken.notes_left.items():
+        warning = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
+        options.say(f"{warning} --{left.option} keeps it.")
+    mended = f", {len(taken.corrected)} corrected" if taken.corrected else ""
+    repeated = f", {len(taken.known)} known already" if taken.known else ""
+    noted = f", {counted(len(taken.notes), 'note')} kept" if taken.notes else ""
+    old = f", {len(taken.outdated)} left out (--changed takes them too)" if taken.outdated else ""
     options.say(
-        f"{len(found.new)} measured{mended}{known}{old}{_left_empty(found.empty)}{noted}. {standing(study)}"
+        f"{len(taken.new)} measured{mended}{repeated}{old}{_left_empty(taken.empty)}{noted}. {standing(study)}"
     )
 
 
@@ -258,12 +261,12 @@ def observe(
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
-    found, known = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
-    taken = len(found.new) + (len(found.known) if again else 0)
-    if found.known and not again:
-        rows = ", ".join(str(answer.row) for _, answer in found.known)
-        known = f", {len(found.known)} known already (row {rows} of the sheet; --again takes them too)"
-    options.say(f"{counted(taken, 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+    n_taken = len(sheet_rows.new) + (len(sheet_rows.known) if again else 0)
+    if sheet_rows.known and not again:
+        rows = ", ".join(str(answer.row) for _, answer in sheet_rows.known)
+        repeated = f", {len(sheet_rows.known)} known already (row {rows} of the sheet; --again takes them too)"
+    options.say(f"{counted(n_taken, 'measurement')} taken in{repeated}{_left_empty(sheet_rows.empty)}.")
 
 
 def _left_empty(rows: int) -> str:
@@ -300,7 +303,7 @@ def cancel(study: Study, trials: tuple[int | str, ...], note: str) -> None:
 def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, int], None]) -> None:
     """Close pending trials, all or none."""
     pending = {trial.number for trial in study.pending}
-    numbers = dict.fromkeys(numbered(study, trial, "asked") for trial in trials)
+    numbers = dict.fromkeys(numbered(study, trial, "pending") for trial in trials)
     stray = [number for number in numbers if number not in pending]
     shown = ", ".join(map(str, sorted(pending))) or "none"
     refuse(stray, "nothing was changed: this trial is not pending", f"Pending: {shown}.")
@@ -323,8 +326,8 @@ def forbid(study: Study, region: str, note: str) -> None:
     """
     place = study.space.region(sheets.place_of(study.space, region))
     pending = [str(trial.number) for trial in study.forbid(place, note)]
-    there = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
-    options.say(f"{place.name} is forbidden.{there} {standing(study)}")
+    still_pending = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
+    options.say(f"{place.name} is forbidden.{still_pending} {standing(study)}")
 
 
 @options.study_command()
@@ -336,12 +339,12 @@ def allow(study: Study, region: str) -> None:
     study began stay so.
     """
     study.refresh()
-    before = len(study._state.bans)
+    before = len(study._state.forbidden_regions)
     number = study.allow(sheets.place_of(study.space, region))
-    lifted = before - len(study._state.bans)
-    parts = (number - lifted, "fail"), (lifted, "forbidden region")
-    said = " and ".join(counted(count, what) for count, what in parts if count)
-    options.say(f"{said} taken back. {standing(study)}")
+    lifted = before - len(study._state.forbidden_regions)
+    parts = (number - lifted, "failure"), (lifted, "forbidden region")
+    taken_back = " and ".join(counted(count, what) for count, what in parts if count)
+    options.say(f"{taken_back} taken back. {standing(study)}")
 
 
 @options.study_command(context_settings=NUMBERS)
@@ -390,17 +393,21 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
     """Return the value of a trial or an observation, before and after a correction."""
 
-    def said(one: TrialRecord | Observation) -> str:
-        sem = "" if one.sem is None else f" (sem {one.sem:g})"
-        return f"{one.value:g}{sem}{f' [{one.note}]' if one.note else ''}"
+    def value_text(record: TrialRecord | Observation) -> str:
+        sem = "" if record.sem is None else f" (sem {record.sem:g})"
+        return f"{record.value:g}{sem}{f' [{record.note}]' if record.note else ''}"
 
     what = f"{'observation' if isinstance(was, Observation) else 'trial'} {was.number}"
-    return f"{what}, {said(was)}" if now is None else f"{what} was {said(was)} and is {said(now)} now"
+    return (
+        f"{what}, {value_text(was)}"
+        if now is None
+        else f"{what} was {value_text(was)} and is {value_text(now)} now"
+    )
 
 
 def standing(study: Study) -> str:
     """Return how much of the budget is used, and by what."""
-    return f"{summary.standing(study)}."
+    return f"{summary.budget_line(study)}."
 
 
 def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:

@@ -1,7 +1,7 @@
-"""Facts written into a state, one at a time: the only writer.
+"""Events applied to a state, one at a time: the only writer.
 
-Deciding and replaying both go through `write`. It decides nothing, and of the user's own code it calls the kernel
-and the space only. The state is a fork: every change puts another value in place of the old one.
+Deciding and replaying both go through `apply_event`. It decides nothing, and of the user's code it calls the
+kernel and the space only. The state is a draft: every change puts another value in place of the old one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Difference(NamedTuple):
     slot: int  # of the difference
     minus: Region  # the region subtracted
     reference: int  # its slot
-    variance: float  # of the noise of a measurement of the usual time
+    variance: float  # of the noise of a measurement of the default time
 
 
-def write(state: State, fact: events.Event) -> None:
-    """Apply one fact."""
-    written = WRITES[type(fact)](state, fact)
-    state.facts = (*state.facts, written or fact)
+def apply_event(state: State, event: events.Event) -> None:
+    """Apply one event, and note it in the transaction being written."""
+    written = APPLY[type(event)](state, event)
+    state.draft_events = (*state.draft_events, written or event)
 
 
 def _without(entries: dict[int, T], number: int) -> dict[int, T]:
@@ -53,26 +53,26 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.settings.max_replicates is not None:
-        _look(state, asked.row)
-    state.places = {**state.places, asked.by: asked.row, "": asked.row}
-    if (asked.within or asked.avoid) and asked.row not in state.opening:
-        state.aside += 1
-    if asked.draw == state.draws:
-        state.draws += 1
+        _update_askable(state, asked.row)
+    state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
+    if (asked.within or asked.avoid) and asked.row not in state.initial_design:
+        state.n_beside_design += 1
+    if asked.draw == state.rng_streams:
+        state.rng_streams += 1
     else:
-        state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
+        state.free_streams = tuple(draw for draw in state.free_streams if draw != asked.draw)
 
 
-def _take(state: State, fact: events.Claimed) -> None:
+def _claim(state: State, event: events.Claimed) -> None:
     """Record who measures a trial from now on."""
-    asked = state.pending[fact.number]._replace(by=fact.by)
-    state.pending = {**state.pending, fact.number: asked}
-    state.places = {**state.places, fact.by: asked.row, "": asked.row}
+    asked = state.pending[event.number]._replace(by=event.by)
+    state.pending = {**state.pending, event.number: asked}
+    state.last_row_by_worker = {**state.last_row_by_worker, event.by: asked.row, "": asked.row}
 
 
-def _measure(state: State, fact: events.Told) -> None:
+def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
-    table, number, pending = state.table, fact.number, state.pending
+    table, number, pending = state.structure, event.number, state.pending
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
@@ -80,54 +80,54 @@ def _measure(state: State, fact: events.Told) -> None:
         row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
-        time, cost = state.spent_on(fact)
-        state.paid, weight = {**state.paid, number: cost}, time / state.began.time
-    if row in state.failures:
-        state.failures = _without(state.failures, row)
+        time, cost = state.spent_on(event)
+        state.costs_paid, weight = {**state.costs_paid, number: cost}, time / state.created.time
+    if row in state.failed_trials:
+        state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
-    if fact.minus is not None:
-        slot, reference = _slot_of(state, state.region(row), fact.minus), _slot_of(state, fact.minus, None)
-        own = Difference(slot, fact.minus, reference, (fact.sem or 0.0) ** 2 * weight)
-        state.differences = {**state.differences, number: own}
-        _count(state, row, 1)
-        _reward(state, slot, fact.value, fact.sem, 0.0, weight)
+    if event.minus is not None:
+        slot, reference = _slot_of(state, state.region(row), event.minus), _slot_of(state, event.minus, None)
+        difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
+        state.differences = {**state.differences, number: difference}
+        _count_difference(state, row, 1)
+        _add_reward(state, slot, event.value, event.sem, 0.0, weight)
     else:
-        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
+        tally = state.tallies.get(row, UNMEASURED).append(state.problem.sign * event.value, event.sem, weight)
         state.tallies = {**state.tallies, row: tally}
-        _reward(state, int(table.slot[row]), fact.value, fact.sem, table.relative.item(row), weight)
+        _add_reward(state, int(table.slot[row]), event.value, event.sem, state.noise_std(row), weight)
     if number not in pending:
-        _look(state, row)  # it may have been the last look at this region
+        _update_askable(state, row)  # it may have been the last measurement of this region
 
 
-def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
+def _add_reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
     """Enter a reward into the ledger; the belief is updated when it is read."""
     reward = state.problem.sign * value
-    variance, weight = state.problem.weighed(noise, sem, weight)
-    state.ledger = state.ledger.plus(slot, reward, variance, weight)
+    variance, weight = state.problem.noise_and_weight(noise, sem, weight)
+    state.ledger = state.ledger.append(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
-    state.wait((slot, reward, variance, state.ledger, weight))
+    state.add_update((slot, reward, variance, state.ledger, weight))
 
 
-def _observe(state: State, fact: events.Observed) -> None:
-    """Record a measurement made outside the study."""
-    seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
-    slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
-    _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
-    state.observed = state.observed.plus((slot, fact))
+def _observe(state: State, event: events.Observed) -> None:
+    """Record an external observation."""
+    seen, minus = with_feedback(event.region, event.feedback), event.minus
+    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
+    _add_reward(state, slot, event.value, event.sem, event.noise, event.time / state.created.time)
+    state.observed = state.observed.plus((slot, event))
 
 
-def _recount(state: State, fact: events.Amended) -> None:
+def _amend(state: State, event: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    slot, of = state.origin(fact.observed, fact.number)[0], state.problem
-    rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
-    lines = [(reward, *of.weighed(noise, sem, time)) for _, reward, noise, sem, time in rewards]
-    state.ledger = state.ledger.having(slot, lines)
-    if not fact.observed:
+    slot, of = state.source_of(event.observed, event.number)[0], state.problem
+    rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
+    lines = [(reward, *of.noise_and_weight(noise, sem, time)) for _, reward, noise, sem, time in rewards]
+    state.ledger = state.ledger.with_rewards(slot, lines)
+    if not event.observed:
         told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
-        _retell(state, fact, told)
+        _amend_node(state, event, told)
     state.rebase()
-    state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
+    state.fit_state = state.fit_state._replace(warned=False)  # the warning may have been due to the mistake
     if of.learner.learns and not state.ledger.total:
         _fit(state, events.Fitted(of.learner.begin().fit, True))
 
@@ -139,126 +139,133 @@ def _rewards_of(
 
     Each comes with whether it was observed, the noise, its sem and its time.
     """
-    found, state.has_sems = [], False
+    rewards, state.has_sems = [], False
     for (observed, number), (*_, last) in outcomes(history).items():
         if last.value is None:
             continue
         state.has_sems = state.has_sems or last.sem is not None
-        place, noise, time = state.origin(observed, number)
+        place, noise, time = state.source_of(observed, number)
         if place == slot:
-            time = time if last.time is None else last.time / state.began.time
-            found.append((observed, state.problem.sign * last.value, noise, last.sem, time))
-    return found
+            time = time if last.time is None else last.time / state.created.time
+            rewards.append((observed, state.problem.sign * last.value, noise, last.sem, time))
+    return rewards
 
 
-def _retell(state: State, fact: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
+def _amend_node(state: State, event: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
     """Count these rewards at the node of a trial that was corrected or retracted."""
-    row = state.asked[fact.number].row
-    difference = state.differences.get(fact.number)
+    row = state.asked[event.number].row
+    difference = state.differences.get(event.number)
     if difference is None:
-        state.tallies = {**state.tallies, row: state.tally(row).retold(rewards)}
-    elif isinstance(fact, events.Corrected):
-        variance = (fact.sem or 0.0) ** 2 * state.origin(False, fact.number)[2]
-        state.differences = {**state.differences, fact.number: difference._replace(variance=variance)}
-    if isinstance(fact, events.Retracted):
-        _untell(state, fact.number, row)
+        state.tallies = {**state.tallies, row: state.node_stats(row).with_rewards(rewards)}
+    elif isinstance(event, events.Corrected):
+        variance = (event.sem or 0.0) ** 2 * state.source_of(False, event.number)[2]
+        state.differences = {**state.differences, event.number: difference._replace(variance=variance)}
+    if isinstance(event, events.Retracted):
+        _retract_trial(state, event.number, row)
 
 
-def _untell(state: State, number: int, row: int) -> None:
+def _retract_trial(state: State, number: int, row: int) -> None:
     """Count a trial as not told."""
     state.measured -= 1
-    if number in state.paid:
-        state.paid = _without(state.paid, number)
+    if number in state.costs_paid:
+        state.costs_paid = _without(state.costs_paid, number)
     if number in state.differences:
         state.differences = _without(state.differences, number)
-        _count(state, row, -1)
-    _look(state, row)
+        _count_difference(state, row, -1)
+    _update_askable(state, row)
 
 
-def _fit(state: State, fact: events.Fitted) -> None:
+def _fit(state: State, event: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
-    fit, learner, frame = fact.fit, state.problem.learner, state.problem.frame
+    fit, learner, frame = event.fit, state.problem.learner, state.problem.frame
     families = len(frame.families(learner.unknowns.wanted)) if fit.best else 0
     in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
     need(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
-    state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
+    state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
     state.rebase()
     if fit.model.noise is not None:
-        state.table = state.table.in_units(fit.model.noise)
+        state.structure = state.structure.in_units(fit.model.noise)
 
 
-def _split(state: State, fact: events.Split) -> events.Split:
-    """Split nodes in one step (line 7); return the fact with the checksum of their children."""
-    table, problem, space = state.table, state.problem, state.problem.space
+def _split(state: State, event: events.Split) -> events.Split:
+    """Split nodes in one step (line 7); return the event with the checksum of their children."""
+    table, problem, space = state.structure, state.problem, state.problem.space
     families, sums = [], problem.checksum
-    for row in fact.rows:
+    for row in event.rows:
         depth = int(table.depth[row])
         indices, cells = space.children(depth, int(table.index[row]), state.cells[row])
         keys = state.tracked.layout.cells(space, depth + 1, cells)
         able = depth < state.h_max and space.splittable(depth + 1, indices)
         families.append((indices, cells, keys, able))
         sums = zlib.crc32(cells.tobytes(), sums)
-    sizes = [own[0].size for own in families]
-    indices, cells, keys, able = families[0] if not families[1:] else _together(families)
+    sizes = [family[0].size for family in families]
+    indices, cells, keys, able = families[0] if not families[1:] else _concatenated(families)
     number = indices.size
-    if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
+    if event.checksum not in (None, sums) or (event.noise and len(event.noise) != number):
         raise InvalidInput(
             "this space splits the region differently than when the study was made",
-            state.region(fact.rows[0]).name,
+            state.region(event.rows[0]).name,
             "Open it with the space and the version of Zonal that it was made with.",
         )
-    forbidden = np.array(fact.forbidden or (False,) * number)
-    noise = (np.array(fact.noise) if fact.noise else problem.usual_noise) * state.scale
+    forbidden = np.array(event.forbidden or (False,) * number)
+    noise = (np.array(event.noise) if event.noise else problem.default_noise) * state.noise_scale
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
-    state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
-    state.ruled = np.concatenate((state.ruled, forbidden))
-    _track(state, size, keys)
-    if state.bans:
+    state.structure = table.split(
+        event.rows, sizes, event.expanded, inner, indices, slot, smallest, forbidden, noise
+    )
+    state.forbidden_by_user = np.concatenate((state.forbidden_by_user, forbidden))
+    _track_nodes(state, size, keys)
+    if state.forbidden_regions:
         _mark_forbidden(state, size)
-    return events.Split(*fact[:4], sums)
+    return events.Split(*event[:4], sums)
 
 
-def _end(state: State, fact: events.Closed) -> None:
+def _close_trial(state: State, event: events.Closed) -> None:
     """Record that a trial was failed or cancelled."""
-    asked = state.asked[fact.number]
-    if fact.blocked:
-        state.blocked = {**state.blocked, asked.row: fact.number}
-    if fact.state == "failed":
-        state.failures = {**state.failures, asked.row: (*state.failures.get(asked.row, ()), fact.number)}
+    asked = state.asked[event.number]
+    if event.blocked:
+        state.blocked = {**state.blocked, asked.row: event.number}
+    if event.state == "failed":
+        state.failed_trials = {
+            **state.failed_trials,
+            asked.row: (*state.failed_trials.get(asked.row, ()), event.number),
+        }
     else:
-        state.freed = (*state.freed, asked.draw)
-    state.pending = _without(state.pending, fact.number)
+        state.free_streams = (*state.free_streams, asked.draw)
+    state.pending = _without(state.pending, event.number)
     state._overlay = None
-    _look(state, asked.row)
+    _update_askable(state, asked.row)
 
 
-def _allow(state: State, fact: events.Unblocked) -> None:
+def _unblock(state: State, event: events.Unblocked) -> None:
     """Record that failures no longer count."""
-    taken_back = set(fact.numbers)
-    left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
-    state.failures = {row: trials for row, trials in left.items() if trials}
+    taken_back = set(event.numbers)
+    left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failed_trials.items()}
+    state.failed_trials = {row: trials for row, trials in left.items() if trials}
     for row, number in state.blocked.items():
         if number in taken_back:
             state.blocked = _without(state.blocked, row)
-            _look(state, row)
-    if fact.forbidden:
-        state.bans = {number: region for number, region in state.bans.items() if number not in fact.forbidden}
+            _update_askable(state, row)
+    if event.forbidden:
+        state.forbidden_regions = {
+            number: region for number, region in state.forbidden_regions.items() if number not in event.forbidden
+        }
         _mark_forbidden(state)
 
 
-def _forbid(state: State, fact: events.Forbidden) -> None:
+def _forbid(state: State, event: events.Forbidden) -> None:
     """Record that a region is forbidden from now on."""
-    state.bans = {**state.bans, state.banned_before: fact.region}
-    state.banned_before += 1
+    state.forbidden_regions = {**state.forbidden_regions, state.n_forbidden: event.region}
+    state.n_forbidden += 1
     _mark_forbidden(state)
 
 
 def _mark_forbidden(state: State, first: int = 0) -> None:
     """Mark which nodes from a row on are forbidden: by the user's `forbidden`, or by what was forbidden later."""
-    table, bans = state.table, state.bans.values()
-    forbidden = np.concatenate((table.forbidden[:first], state.ruled[first:]))
+    table, bans = state.structure, state.forbidden_regions.values()
+    forbidden = np.concatenate((table.forbidden[:first], state.forbidden_by_user[first:]))
     for row in range(first, table.size):  # what overlaps has a parent that overlaps, in a row above
         parent = int(table.parent[row])
         if parent < 0 or forbidden[parent]:
@@ -266,52 +273,52 @@ def _mark_forbidden(state: State, first: int = 0) -> None:
     changed = forbidden != table.forbidden
     able = (table.leaf | state.problem.policy.inner) & ~forbidden
     able[list(state.blocked)] = False
-    state.table = table.forbidding(forbidden, np.where(changed, able, table.askable))
+    state.structure = table.forbidding(forbidden, np.where(changed, able, table.askable))
     if state.problem.settings.max_replicates is not None:
         for row in changed.nonzero()[0].tolist():
-            _look(state, row)
+            _update_askable(state, row)
 
 
-def _expand(state: State, fact: events.Expanded) -> None:
+def _expand(state: State, event: events.Expanded) -> None:
     """Mark a node as expanded."""
-    state.table = state.table.marked(fact.row, EXPANDED, True)
+    state.structure = state.structure.marked(event.row, EXPANDED, True)
 
 
-def _doubt(state: State, fact: events.ModelWarned) -> None:
+def _warn(state: State, event: events.ModelWarned) -> None:
     """Record that the user was warned."""
-    state.known = state.known._replace(warned=True)
+    state.fit_state = state.fit_state._replace(warned=True)
 
 
-def _extend(state: State, fact: events.Extended) -> None:
+def _extend(state: State, event: events.Extended) -> None:
     """Raise the budget."""
-    state.budget += fact.n
+    state.budget += event.n
 
 
-def _remark(state: State, fact: events.Noted) -> None:
+def _ignore(state: State, event: events.Noted) -> None:
     """Change nothing: the history has the note."""
 
 
-def _begin(state: State, fact: events.Created) -> None:
-    raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
+def _refuse_created(state: State, event: events.Created) -> None:
+    raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
 
 
-def _count(state: State, row: int, more: int) -> None:
+def _count_difference(state: State, row: int, more: int) -> None:
     """Record that `more` trials at a node were told as differences, not as its average."""
-    own = state.tally(row)
-    state.tallies = {**state.tallies, row: own._replace(answered=own.answered + more)}
+    stats = state.node_stats(row)
+    state.tallies = {**state.tallies, row: stats._replace(answered=stats.answered + more)}
 
 
-def _look(state: State, row: int) -> None:
+def _update_askable(state: State, row: int) -> None:
     """Update whether a node may be asked for."""
-    table, most = state.table, state.problem.settings.max_replicates
+    table, most = state.structure, state.problem.settings.max_replicates
     askable = (
         (state.problem.policy.inner or table.first_child[row] < 0)
         and row not in state.blocked
         and not table.forbidden[row]
-        and (most is None or state.looks_at(row) < most)
+        and (most is None or state.n_measurements(row) < most)
     )
     if askable != table.askable[row]:
-        state.table = table.marked(row, ASKABLE, bool(askable))
+        state.structure = table.marked(row, ASKABLE, bool(askable))
 
 
 def _slot_of(state: State, region: Region, minus: Region | None) -> int:
@@ -319,54 +326,56 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
     slot = state.find_slot(region, minus)
     if slot is None:
         slot = state.tracked.size
-        state.outside = {**state.outside, state.name_of(region, minus): slot}
-        state.in_order = False
-        _follow(state, *state.seen_as(region, minus))
+        state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus): slot}
+        state.slots_are_rows = False
+        _track_footprints(state, *state.functional(region, minus))
     return slot
 
 
-def _follow(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
+def _track_footprints(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
     """Have the belief track more footprints of this total weight."""
-    state.tracked = state.tracked.plus(keys, total)
-    state.wait(state.tracked)
+    state.tracked = state.tracked.append(keys, total)
+    state.add_update(state.tracked)
 
 
-def _track(state: State, first: int, keys: NDArray[Any]) -> None:
+def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
     """Have the belief track new nodes, from row `first` on, except those observed before."""
-    if state.outside:
-        rows = range(first, state.table.size)
-        known = [state.outside.get(state.region(row).key, -1) for row in rows]
-        fresh = np.array([slot < 0 for slot in known])
-        slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, known)
-        state.table, keys = state.table.at_slots(first, slots), keys[:, fresh]
-        state.outside = {key: slot for key, slot in state.outside.items() if slot not in known}
+    if state.off_tree_slots:
+        rows = range(first, state.structure.size)
+        earlier_slots = [state.off_tree_slots.get(state.region(row).key, -1) for row in rows]
+        fresh = np.array([slot < 0 for slot in earlier_slots])
+        slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, earlier_slots)
+        state.structure, keys = state.structure.at_slots(first, slots), keys[:, fresh]
+        state.off_tree_slots = {
+            key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots
+        }
     if keys.shape[1]:
-        _follow(state, keys)
-    state._shown = False  # the table has grown, even where nothing new is tracked
+        _track_footprints(state, keys)
+    state.columns_current = False  # the table has grown, even where nothing new is tracked
 
 
-def _together(families: list[Any]) -> list[NDArray[Any]]:
+def _concatenated(families: list[Any]) -> list[NDArray[Any]]:
     """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
     indices, cells, keys, able = zip(*families, strict=True)
-    flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
+    flags = [np.full(family_indices.size, flag) for family_indices, flag in zip(indices, able, strict=True)]
     return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
 
 
-WRITES: dict[type, Callable[[State, Any], events.Event | None]] = {
+APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Asked: _ask,
-    events.Told: _measure,
+    events.Told: _tell,
     events.Split: _split,
     events.Fitted: _fit,
     events.Expanded: _expand,
-    events.Closed: _end,
-    events.Unblocked: _allow,
+    events.Closed: _close_trial,
+    events.Unblocked: _unblock,
     events.Forbidden: _forbid,
     events.Observed: _observe,
-    events.Corrected: _recount,
-    events.Retracted: _recount,
-    events.ModelWarned: _doubt,
+    events.Corrected: _amend,
+    events.Retracted: _amend,
+    events.ModelWarned: _warn,
     events.Extended: _extend,
-    events.Noted: _remark,
-    events.Claimed: _take,
-    events.Created: _begin,
+    events.Noted: _ignore,
+    events.Claimed: _claim,
+    events.Created: _refuse_created,
 }

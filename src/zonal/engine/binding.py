@@ -21,9 +21,9 @@ TIE = 1e-9  # of the prior standard deviation of a point
 TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation within is taken
 
 
-def rules(state: State) -> BoundPolicy:
+def bound_policy(state: State) -> BoundPolicy:
     """Return the policy bound to the model in use; delta and ties depend on it."""
-    problem, model = state.problem, state.known.fit.model
+    problem, model = state.problem, state.fit_state.fit.model
     if problem.bound is None or problem.bound[0] is not model:
         problem.bound = model, _bind(problem, state)
     return problem.bound[1]
@@ -37,7 +37,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
         PolicyContext(
             counts=state.counts,
             base=space.arity,
-            budget=state.looks,
+            budget=state.n_affordable,
             h_max=h_max,
             variation=Variation(
                 reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
@@ -49,7 +49,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             ),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
-            opening=opening_size(state),
+            opening=design_size(state),
             room=problem.frame.room,
             sign=problem.sign,
             zero=state.prior_mean,
@@ -76,26 +76,30 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
 
 
-def opening_size(state: State) -> int:
+def design_size(state: State) -> int:
     """Return the number of cells of the initial design, without leaves above its depth."""
-    return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
+    return sum(int(state.structure.depth[row]) >= state.created.opening for row in state.initial_design)
 
 
 def has_scale(state: State) -> bool:
     """Tell whether rewards can be compared with delta: not before their scale was learned."""
-    return not state.problem.learned or state.known.fit.model.measurements > 0
+    return not state.problem.learned or state.fit_state.fit.model.measurements > 0
 
 
 def recommend(state: State) -> int:
     """Return the row to recommend."""
-    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
+    return replies.row(
+        bound_policy(state).recommend(state.posterior_table()), "recommend", state.posterior_table()
+    )
 
 
 def limit(state: State) -> float | None:
     """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
-    return rules(state).limit(state.tree, partial(views, state, False))
+    return bound_policy(state).limit(state.posterior_table(), partial(views, state, False))
 
 
 def confidence_bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as used to choose the next trial."""
-    return replies.confidence_bands(rules(state).confidence_bands(state.tree, state.measured + 1), state.tree)
+    return replies.confidence_bands(
+        bound_policy(state).confidence_bands(state.posterior_table(), state.measured + 1), state.posterior_table()
+    )

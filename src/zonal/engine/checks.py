@@ -62,17 +62,17 @@ def measured(
     return number, None if sem is None else standard_deviation(bare(settings, sem, "sem", by), "sem")
 
 
-def seen(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
+def usable(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
     """Raise if a slope, a difference or a signed measure has no standard error, or the policy cannot use it.
 
     Both regions carry the feedback they were measured with.
     """
-    if state.is_usual(region, minus) or state.seen_as(region, minus)[1] == 1:
+    if state.measured_as_asked(region, minus) or state.functional(region, minus)[1] == 1:
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     fix = "Use a policy with a Gaussian belief, such as GPOO."
-    known = not state.problem.empirical
-    need(known, "a policy with empirical means cannot use slopes and differences", what, fix)
+    has_covariances = not state.problem.empirical
+    need(has_covariances, "a policy with empirical means cannot use slopes and differences", what, fix)
     fix = "Pass its standard error: sem=. The study's noise is that of averages."
     need(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
@@ -94,13 +94,13 @@ def slope_pairs(space: Any, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
 
 def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
     """Check slopes of a region measured together with its average, by axis; return them as observations."""
-    found = []
+    observations = []
     for by, value, sem in slope_pairs(state.problem.space, given):
-        own = with_feedback(region, by)
+        slope_region = with_feedback(region, by)
         value, sem = measured(state, value, sem, by=by)
-        seen(state, own, None, sem)
-        found.append(Observed(own, value, sem, 0.0, by))
-    return tuple(found)
+        usable(state, slope_region, None, sem)
+        observations.append(Observed(slope_region, value, sem, 0.0, by))
+    return tuple(observations)
 
 
 def consistent(
@@ -110,23 +110,23 @@ def consistent(
 
     The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
-    belief = state.worked_out
-    variance, _ = state.problem.weighed(noise, sem)
+    belief = state.posterior
+    variance, _ = state.problem.noise_and_weight(noise, sem)
     if isinstance(belief, Mixture) and variance is not None:
         belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
 
 
-def corrected(state: State, fact: Corrected) -> None:
+def corrected(state: State, event: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
-    slot, noise, _ = state.origin(fact.observed, fact.number)
-    if state.problem.weighed(noise, fact.sem)[0] == 0:
-        others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
-        consistent(state, slot, fact.value, fact.sem, noise, others)
+    slot, noise, _ = state.source_of(event.observed, event.number)
+    if state.problem.noise_and_weight(noise, event.sem)[0] == 0:
+        others = state.apply_transaction((Retracted(event.number, event.observed, "", ""),))
+        consistent(state, slot, event.value, event.sem, noise, others)
 
 
 def told_late(state: State, number: int) -> int | None:
     """Return the observation that a trial became, told when the budget was spent; None if none counts."""
-    late = [at for at, (_, fact) in enumerate(state.observed) if fact.trial == number]
+    late = [at for at, (_, event) in enumerate(state.observed) if event.trial == number]
     became = outcomes(state.history) if late else {}
     return next((at for at in late if became[True, at][-1].value is not None), None)
 
@@ -136,36 +136,36 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
     last = outcomes(state.history)[observed, number][-1]
     if last.value is None:
         what = "observation" if observed else "trial"
-        how = "is pending" if last.state == "asked" else f"was {last.state}"
+        how = "is pending" if last.state == "pending" else f"was {last.state}"
         raise TrialError(f"{what} {number} {how}, so there is no value to correct or retract.")
     return last
 
 
 def payable(state: State, cost: float, region: Region) -> None:
-    """Raise if the rest of the budget does not pay for a look."""
+    """Raise if the rest of the budget does not pay for a measurement."""
     remaining = state.remaining
     if cost > remaining + SLACK * state.budget:
         unit = state.problem.settings.cost_unit
-        cost_, budget, left = (f"{own:.6g} {unit}".rstrip() for own in (cost, state.budget, remaining))
-        under_way = math.fsum(asked.cost for asked in state.pending.values())
+        cost_, budget, left = (f"{amount:.6g} {unit}".rstrip() for amount in (cost, state.budget, remaining))
+        pending = math.fsum(asked.cost for asked in state.pending.values())
         raise BudgetSpent(
-            f"a look at {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
-            f"{state.spent:.6g} is spent, {under_way:.6g} is pending or asked for in the same call. "
+            f"a measurement of {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
+            f"{state.spent:.6g} is spent, {pending:.6g} is pending or asked for in the same call. "
             "Ask for fewer, or call extend(n)."
         )
 
 
-def fits(state: State, fact: Told) -> bool:
+def fits(state: State, event: Told) -> bool:
     """Tell whether the budget pays for a trial that had been failed."""
-    return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
+    return state.spent_on(event)[1] <= state.remaining + SLACK * state.budget
 
 
 def time_spent(state: State, time: Any) -> float | None:
     """Check the time really spent on a trial, and return it."""
     if time is None:
         return None
-    timed = state.problem.settings.times
-    need(timed, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
+    has_times = state.problem.settings.times
+    need(has_times, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
     return positive_number(time, "time")
 
 
@@ -199,8 +199,8 @@ def forbidden(state: State, region: Region) -> None:
 
 def anything_left(state: State, region: Region) -> None:
     """Raise if nothing is left to measure now that a region is forbidden, with others that were before."""
-    table = state.table
-    left = (table.leaf & ~table.forbidden).any() or (table.splittable & ~state.banned()).any()
+    table = state.structure
+    left = (table.leaf & ~table.forbidden).any() or (table.splittable & ~state.inside_forbidden()).any()
     fix = "Allow what was forbidden before, or stop asking."
     need(left, "with what is forbidden already, this would leave nothing to measure", region.name, fix)
 
@@ -212,7 +212,7 @@ def valueless(state: State, number: int) -> None:
         raise TrialError(f"trial {number} was told ({value!r}). Change its note with correct().")
 
 
-def under_way(state: State, number: int) -> None:
+def pending(state: State, number: int) -> None:
     """Raise if a trial of this study is not pending."""
     if number not in state.pending:
         became = outcomes(state.history)[False, number][-1]

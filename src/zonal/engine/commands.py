@@ -1,7 +1,7 @@
 """What calls decide: functions of a state that return the state after it and leave the given one as it is.
 
-Decisions are made fact by fact, on a fork: each fact is written before the next is decided. Only this module and
-those it rests on (`choosing.py`, `growing.py`, `binding.py`) call policies and fits, and the user's noise, delta
+Decisions are made event by event, on a draft: each event is applied before the next is decided. Only this module
+and those it rests on (`select.py`, `expand.py`, `binding.py`) call policies and fits, and the user's noise, delta
 and forbidden.
 """
 
@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from zonal.engine import checks, events, replies
-from zonal.engine.binding import has_scale, rules
-from zonal.engine.costs import OPENING_SHARE, SLACK
+from zonal.engine.binding import bound_policy, has_scale
+from zonal.engine.costs import INITIAL_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, prepare
 from zonal.engine.initial_design import of_depth
 from zonal.engine.settings import Problem, Settings
@@ -37,238 +37,243 @@ def begin(settings: Settings) -> State:
     prices, cheapest, time = problem.prices, 1.0, 1.0
     if prices is not None:
         cheapest = prices.cheapest()
-        time = prices.usual(settings.budget, cheapest, problem.policy.thrifty)
-    looks = problem.looks(cheapest)
-    h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
+        time = prices.default_time(settings.budget, cheapest, problem.policy.thrifty)
+    n_affordable = problem.n_affordable(cheapest)
+    h_max = problem.checked_depth(problem.policy.depth(problem.space, n_affordable), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
     (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
-    one = abs(total - 1) <= TOTAL_TOLERANCE
+    is_average = abs(total - 1) <= TOTAL_TOLERANCE
     fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-    need(one, "the feedback of a study must be an average", problem.feedback, fix)
+    need(is_average, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
-    if problem.unknowns.noise and not problem.falls:
+    if problem.unknowns.noise and not problem.noise_falls_with_weight:
         guess = problem.learner.begin().fit.model.noise or 0.0
         noise = guess * math.sqrt(time)  # learned for the usual time
-    began = events.Created(
+    created = events.Created(
         id=os.urandom(6).hex(),
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,
-        opening=_opening(problem, h_max, cheapest, time),
+        opening=_initial_depth(problem, h_max, cheapest, time),
         noise=noise,
         forbidden=problem.is_forbidden(root),
         cheapest=cheapest,
         time=time,
     )
-    state = State(problem, began)
-    for depth in range(h_max + 1 if problem.policy.whole else began.opening):
-        open_nodes(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
-    for row in of_depth(state, began.opening) if began.opening else ():
+    state = State(problem, created)
+    for depth in range(h_max + 1 if problem.policy.whole else created.opening):
+        open_nodes(state, (state.structure.depth == depth).nonzero()[0].tolist(), expanded=False)
+    for row in of_depth(state, created.opening) if created.opening else ():
         open_to_allowed(state, row)
     state.belief  # noqa: B018  # raises now if the kernel does not fit the space
-    state.close()
-    rules(state)  # raises now if the policy does not fit the problem
-    doubt = problem.space.warning(looks) if isinstance(problem.space, Space) else ""
-    if doubt:
-        warn_user(UserWarning(doubt))
+    state.commit()
+    bound_policy(state)  # raises now if the policy does not fit the problem
+    warning = problem.space.warning(n_affordable) if isinstance(problem.space, Space) else ""
+    if warning:
+        warn_user(UserWarning(warning))
     return state
 
 
-def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
+def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     """Return the depth of the initial design: it costs at most 2/5 of the budget, travel included."""
     prices, budget = problem.prices, problem.settings.budget
     if prices is None:
-        return problem.opening(h_max, problem.looks(cheapest))
-    each = prices.usual_price(cheapest, time)
-    level = problem.opening(h_max, problem.looks(each))
-    while level > 1 and prices.travels:
+        return problem.initial_depth(h_max, problem.n_affordable(cheapest))
+    default_cost = prices.default_cost(cheapest, time)
+    level = problem.initial_depth(h_max, problem.n_affordable(default_cost))
+    while level > 1 and prices.travel_has_cost:
         cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
-        ways = prices.tour(None, cells)[1]
-        if ways > 0 and not problem.learned:
-            return 0  # gain per cost does well without an opening
-        if each * len(cells) + ways <= OPENING_SHARE * budget:
+        travel = prices.route(None, cells)[1]
+        if travel > 0 and not problem.learned:
+            return 0  # gain per cost does well without an initial design
+        if default_cost * len(cells) + travel <= INITIAL_SHARE * budget:
             break
         level -= 1
     return level
 
 
-def tell(state: State, fact: events.Told, beside: Sequence[events.Observed] = ()) -> State:
+def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
-    draft, number = state.fork(), fact.number
+    draft, number = state.draft(), event.number
     row = (state.pending if number in state.pending else state.asked)[number].row
-    if fact.minus is not None:
-        _agreeing(state, state.region(row), fact)
+    if event.minus is not None:
+        _check_functional(state, state.region(row), event)
     else:
-        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
-    draft.write(fact)
+        _check_exact(state, int(state.structure.slot[row]), event.value, event.sem, state.noise_std(row))
+    draft.apply_event(event)
     for slope in beside:
-        _agreeing(state, slope.region, slope)
-        draft.write(slope)
+        _check_functional(state, slope.region, slope)
+        draft.apply_event(slope)
     _learn(draft, state.ledger.total, telling=True)
-    if draft.table.first_child[row] < 0 and has_scale(draft):
+    if draft.structure.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
     if state.problem.policy.inner:
         prepare(draft)
-    return draft.close()
+    return draft.commit()
 
 
 def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
-    judged = draft.tree
-    judged.std_before = before.tree.std
-    if replies.truth(rules(draft).splits(judged, row, draft.measured or 1), "splits"):
+    judged = draft.posterior_table()
+    judged.std_before = before.posterior_table().std
+    if replies.truth(bound_policy(draft).splits(judged, row, draft.measured or 1), "splits"):
         open_nodes(draft, [row], expanded=True)
 
 
 def _is_last(state: State) -> bool:
-    """Tell whether the budget is spent: nothing is pending, and even the cheapest look cannot be paid."""
-    return not state.pending and state.remaining + SLACK * state.budget < state.began.cheapest
+    """Tell whether the budget is spent: nothing is pending, and even the cheapest measurement cannot be paid."""
+    return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
-def _consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
+def _check_exact(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
     """Raise if a value without noise contradicts an earlier one of the same region."""
     state.belief  # noqa: B018  # computed, so that a contradiction is noticed
     checks.consistent(state, slot, value, sem, noise)
 
 
-def _agreeing(state: State, region: Region, fact: events.Told | events.Observed) -> None:
+def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
-    slot = state.find_slot(region, fact.minus)
+    slot = state.find_slot(region, event.minus)
     if slot is not None:
-        noise = fact.noise if isinstance(fact, events.Observed) else 0.0
-        _consistent(state, slot, fact.value, fact.sem, noise)
+        noise = event.noise if isinstance(event, events.Observed) else 0.0
+        _check_exact(state, slot, event.value, event.sem, noise)
 
 
-def observe(state: State, facts: Sequence[events.Observed]) -> State:
-    """Record measurements of any regions, made outside the study; their noise is determined here."""
-    problem, draft = state.problem, state.fork()
-    for fact in facts:
-        region, sem = fact.region, fact.sem
-        able = not problem.empirical or (state.is_usual(region, fact.minus) and state.find(region) is not None)
+def observe(state: State, observations: Sequence[events.Observed]) -> State:
+    """Record external observations of any regions; their noise is determined here."""
+    problem, draft = state.problem, state.draft()
+    for event in observations:
+        region, sem = event.region, event.sem
+        able = not problem.empirical or (
+            state.measured_as_asked(region, event.minus) and state.find(region) is not None
+        )
         need(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
-            unit = 1.0 if problem.falls else state.table.unit
-            fact = fact._replace(noise=problem.noise_of(region) * state.scale * unit)
-        _agreeing(state, region, fact)
-        draft.write(fact)
+            unit = 1.0 if problem.noise_falls_with_weight else state.structure.unit
+            event = event._replace(noise=problem.noise_of(region) * state.noise_scale * unit)
+        _check_functional(state, region, event)
+        draft.apply_event(event)
     _learn(draft, state.ledger.total)
     if problem.policy.inner:
         prepare(draft)
-    return draft.close()
+    return draft.commit()
 
 
-def correct(state: State, facts: Sequence[events.Amended]) -> State:
+def correct(state: State, amendments: Sequence[events.Amended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
-    draft = state.fork()
-    for fact in facts:
-        if isinstance(fact, events.Corrected):
+    draft = state.draft()
+    for event in amendments:
+        if isinstance(event, events.Corrected):
             state.belief  # noqa: B018  # computed, so that a contradiction is noticed
-            checks.corrected(state, fact)
-        draft.write(fact)
-    _learn_anew(draft)
-    return draft.close()
+            checks.corrected(state, event)
+        draft.apply_event(event)
+    _learn_from_scratch(draft)
+    return draft.commit()
 
 
-def end(state: State, number: int, failed: bool, retry: bool, note: str = "") -> State:
-    """Give up or cancel a trial; a region that fails repeatedly, or lies in one that did, is blocked."""
-    draft, row = state.fork(), state.asked[number].row
+def close_trial(state: State, number: int, failed: bool, retry: bool, note: str = "") -> State:
+    """Fail or cancel a trial; a region that fails repeatedly, or lies in one that did, is blocked."""
+    draft, row = state.draft(), state.asked[number].row
     hopeless = (
         not retry
-        or len(state.failures.get(row, ())) + 1 >= MAX_FAILURES
-        or bool(state.table.lineage(row) & state.blocked.keys())
+        or len(state.failed_trials.get(row, ())) + 1 >= MAX_FAILURES
+        or bool(state.structure.lineage(row) & state.blocked.keys())
     )
     blocked = failed and hopeless and row not in state.blocked
     if blocked and draft.may_split(row):
-        open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
-    draft.write(events.Closed(number, "failed" if failed else "cancelled", blocked, note))
-    return draft.close()
+        open_nodes(draft, [row], expanded=draft.node_stats(row).number > 0)
+    draft.apply_event(events.Closed(number, "failed" if failed else "cancelled", blocked, note))
+    return draft.commit()
 
 
-def forbid(state: State, fact: events.Forbidden) -> State:
+def forbid(state: State, event: events.Forbidden) -> State:
     """Forbid a region from now on."""
-    draft = state.fork()
-    draft.write(fact)
+    draft = state.draft()
+    draft.apply_event(event)
     if state.problem.policy.inner:
         prepare(draft)
-    return draft.close()
+    return draft.commit()
 
 
-def banned(state: State, region: Region) -> set[int]:
-    """Return what was forbidden within a region, by number; by name too, as for `failed`."""
-    return {at for at, ban in state.bans.items() if region.holds(ban) or ban.name == region.name}
+def forbidden_within(state: State, region: Region) -> set[int]:
+    """Return what was forbidden within a region, by number; by name too, as for `failed_within`."""
+    return {at for at, ban in state.forbidden_regions.items() if region.holds(ban) or ban.name == region.name}
 
 
-def failed(state: State, region: Region) -> set[int]:
+def failed_within(state: State, region: Region) -> set[int]:
     """Return the trials failed in a region and in all within it, as far as they still count."""
     name = region.name
 
     def inside(row: int) -> bool:
         # By name too: edges copied from printed output are rounded.
-        own, *above = (state.region(at) for at in (row, *state.table.lineage(row)))
-        return region.holds(own) or any(other.name == name for other in (own, *above))
+        node_region, *above = (state.region(at) for at in (row, *state.structure.lineage(row)))
+        return region.holds(node_region) or any(other.name == name for other in (node_region, *above))
 
-    trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
+    trials = [(row, number) for row, numbers in state.failed_trials.items() for number in numbers]
     return {number for row, number in (*trials, *state.blocked.items()) if inside(row)}
 
 
-def forgive(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> State | None:
+def unblock(state: State, numbers: Iterable[int], bans: Iterable[int] = ()) -> State | None:
     """Take back the failures of trials, and what was forbidden, as far as they still count; None if none does."""
-    counting = {*state.blocked.values(), *(number for trials in state.failures.values() for number in trials)}
-    wanted, lifted = tuple(sorted(counting.intersection(numbers))), tuple(sorted(state.bans.keys() & set(bans)))
-    return state.apply((events.Unblocked(wanted, lifted),)) if wanted or lifted else None
+    counting = {*state.blocked.values(), *(number for trials in state.failed_trials.values() for number in trials)}
+    wanted, lifted = (
+        tuple(sorted(counting.intersection(numbers))),
+        tuple(sorted(state.forbidden_regions.keys() & set(bans))),
+    )
+    return state.apply_transaction((events.Unblocked(wanted, lifted),)) if wanted or lifted else None
 
 
-def refit(state: State, anew: bool = True) -> State | None:
-    """Learn the models, from scratch if `anew`; None if nothing is to be learned or nothing changed."""
-    learner, known, draft = state.problem.learner, state.known, state.fork()
+def refit(state: State, from_scratch: bool = True) -> State | None:
+    """Learn the models, if wanted `from_scratch`; None if nothing is to be learned or nothing changed."""
+    learner, fit_state, draft = state.problem.learner, state.fit_state, state.draft()
     if not learner.learns or not state.ledger.total:
         return None
-    stale = learner.stale(known, state.ledger.total)
-    if not stale and (known.anew or not anew):
+    stale = learner.stale(fit_state, state.ledger.total)
+    if not stale and (fit_state.anew or not from_scratch):
         return None
-    fit = _fit(draft, anew)
-    if not stale and fit == known.fit:
+    fit = _fit(draft, from_scratch)
+    if not stale and fit == fit_state.fit:
         return None
-    draft.write(events.Fitted(fit, anew))
-    return draft.close()
+    draft.apply_event(events.Fitted(fit, from_scratch))
+    return draft.commit()
 
 
 def _learn(draft: State, before: int, telling: bool = False) -> None:
-    """Learn the models if it is time, always after the last trial told; also record doubts about the given model.
+    """Learn the models if it is time, always after the last trial; record what contradicts the given model.
 
     `before` is the number of rewards at the start of this call.
     """
-    learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
+    learner, fit_state, total = draft.problem.learner, draft.fit_state, draft.ledger.total
     if draft.problem.empirical:
         return
-    doubt, last = "", telling and _is_last(draft)
-    if known.checks(before, total):
-        doubt = _doubt(draft)
-    elif last and learner.learns and not known.warned:
-        doubt = learner.lost(draft.ledger, draft.tracked)
-    if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
-        draft.write(events.Fitted(_fit(draft)))
-    if doubt:
-        draft.write(events.ModelWarned(doubt))
+    warning, last = "", telling and _is_last(draft)
+    if fit_state.checks(before, total):
+        warning = _model_warning(draft)
+    elif last and learner.learns and not fit_state.warned:
+        warning = learner.lost(draft.ledger, draft.tracked)
+    if learner.learns and (total >= fit_state.due or (last and learner.stale(fit_state, total))):
+        draft.apply_event(events.Fitted(_fit(draft)))
+    if warning:
+        draft.apply_event(events.ModelWarned(warning))
 
 
-def _learn_anew(draft: State) -> None:
+def _learn_from_scratch(draft: State) -> None:
     """Learn the models from scratch, if anything is learned: the last fit used other values."""
     if draft.problem.learner.learns and draft.ledger.total:
-        draft.write(events.Fitted(_fit(draft, anew=True), anew=True))
+        draft.apply_event(events.Fitted(_fit(draft, from_scratch=True), from_scratch=True))
 
 
-def _fit(draft: State, anew: bool = False) -> Fit:
-    return draft.problem.learner.learn(None if anew else draft.known, draft.ledger, draft.tracked)
+def _fit(draft: State, from_scratch: bool = False) -> Fit:
+    return draft.problem.learner.learn(None if from_scratch else draft.fit_state, draft.ledger, draft.tracked)
 
 
-def _doubt(draft: State) -> str:
+def _model_warning(draft: State) -> str:
     """Return what contradicts the model that was given; "" if nothing does."""
-    learner, known, noise = draft.problem.learner, draft.known, draft.problem.settings.noise
+    learner, fit_state, noise = draft.problem.learner, draft.fit_state, draft.problem.settings.noise
     if learner.learns:
         if lost := learner.lost(draft.ledger, draft.tracked):
             return lost
-        given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
-        return learner.doubt(known, draft.ledger, draft.tracked, given)
+        given = noise / math.sqrt(draft.created.time) if isinstance(noise, float) and not draft.has_sems else None
+        return learner.model_warning(fit_state, draft.ledger, draft.tracked, given)
     (only,) = draft.belief.members
     return learner.check(only.residuals(), *draft.ledger.scatter(None))

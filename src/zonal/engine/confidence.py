@@ -23,7 +23,7 @@ Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and
 
 SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold
 DRAWS = 2000
-MOST_RIVALS = 256  # regions compared with the recommended one
+MAX_RIVALS = 256  # regions compared with the recommended one
 JITTER = 1e-8  # of the prior variance
 NOBODY: Rows = np.array([], dtype=np.intp)
 HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
@@ -61,7 +61,7 @@ def rivals(tree: Tree, row: int) -> Rows:
     rows = allowed_leaves(tree)
     rows = rows[rows != row]
     behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
-    order = np.argsort(behind, kind="stable")[:MOST_RIVALS]
+    order = np.argsort(behind, kind="stable")[:MAX_RIVALS]
     return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
 
 
@@ -70,18 +70,18 @@ def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> l
 
     The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
     """
-    few = np.sort(rivals(tree, int(rows[0])))
-    more = rows[~np.isin(rows, few)]
-    among = np.append(few, more)
+    compared = np.sort(rivals(tree, int(rows[0])))
+    more = rows[~np.isin(rows, compared)]
+    among = np.append(compared, more)
     split = tree.leaf[among] & ~tree.smallest[among]
-    draws = np.concatenate([draw for _, draw in _draws(views, few, split, more)])
-    top = draws[:, : len(few)].max(axis=1)
-    found = []
+    draws = np.concatenate([draw for _, draw in _draws(views, compared, split, more)])
+    top = draws[:, : len(compared)].max(axis=1)
+    standings = []
     for row in rows:
-        own = draws[:, int(np.flatnonzero(among == row)[0])]
-        short = np.maximum(top, own) - own
-        found.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
-    return found
+        draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
+        short = np.maximum(top, draws_of_row) - draws_of_row
+        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
+    return standings
 
 
 def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
@@ -104,9 +104,11 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
         weights = np.exp(logs - np.max(logs, axis=0))
         weights /= weights.sum(axis=0)
         mixed = np.einsum("vd,vdr->dr", weights, means)
-        truth, each, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
-        gains.append(truth[each, chosen] - truth[:, held])
-        expected.append(mixed[each, chosen] - mixed[:, held])  # has the same mean as the rises, with less scatter
+        truth, samples, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
+        gains.append(truth[samples, chosen] - truth[:, held])
+        expected.append(
+            mixed[samples, chosen] - mixed[:, held]
+        )  # has the same mean as the rises, with less scatter
     low, high = np.quantile(np.concatenate(gains), [0.05, 0.95])
     return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
 
@@ -172,7 +174,7 @@ def _draws(
     ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
     numbers = np.diff(ends, prepend=0)
     rng, others = np.random.default_rng(0), [np.random.default_rng([2, at]) for at in range(len(more))]
-    rows, found = np.append(rows, more), []
+    rows, draws = np.append(rows, more), []
     for view, number in zip(views, numbers.tolist(), strict=True):
         normal = rng.standard_normal((number, len(rows) - len(more)))
         normal = np.column_stack([normal, *(other.standard_normal(number) for other in others)])
@@ -184,8 +186,8 @@ def _draws(
         # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
         covariance[np.diag_indices(len(rows))] += _jitter(view)
         with one_thread():
-            found.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
-    return found
+            draws.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
+    return draws
 
 
 def _jitter(view: ModelView) -> float:

@@ -1,7 +1,7 @@
-"""What looks cost: region, time and travel, in the user's unit.
+"""What measurements cost: region, time and travel, in the user's unit.
 
-What the user's functions return is cached by node. They are called when a look is decided on, never when a history
-is read: a trial stores its cost.
+What the user's functions return is cached by node. They are called when a measurement is decided on, never when a
+history is read: a trial stores its cost.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from zonal.engine.events import Asked
 from zonal.errors import InvalidInput, finite_number, listed, need, positive_number
 from zonal.spaces import Node, Region
 
-LEAST_OPENING_CELLS = 8
-OPENING_SHARE = 0.4  # of the budget
-MOST_TOUR_CELLS, MOST_TOUR_LOOKS = 16, 32  # cells of the tour that sets its length; looks of one tour
-TYPICAL_CELLS, MOST_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
+MIN_DESIGN_CELLS = 8
+INITIAL_SHARE = 0.4  # of the budget
+MAX_ROUTE_CELLS, MAX_ROUTE_LENGTH = 16, 32  # cells of the route that sets its length; measurements of one route
+TYPICAL_CELLS, MAX_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
 LARGEST_COST = 1e100
 SLACK = 1e-9  # of the budget: smaller differences are rounding
 
@@ -31,9 +31,11 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
-    each = tuple(positive_number(own, "a time") for own in listed(times, f"{name} must be a list", fix))
-    need(len(set(each)) == len(each), f"{name} must differ from each other", times, fix)
-    return each
+    checked = tuple(positive_number(time, "a time") for time in listed(times, f"{name} must be a list", fix))
+    need(len(set(checked)) == len(checked), f"{name} must differ from each other", times, fix)
+    fits = all(1 / LARGEST_COST <= time <= LARGEST_COST for time in checked)
+    need(fits, f"{name} are too short or too long to be compared", times, "Use another unit.")
+    return checked
 
 
 def checked_price(value: Any, name: str) -> float:
@@ -57,106 +59,110 @@ def checked_travel(travel: Any, name: str, space: Any) -> float:
 
 
 class Prices:
-    """What looks cost in one study."""
+    """What measurements cost in one study."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
         self._space = settings.space
-        self.timed = bool(settings.times)  # whether looks cost their time
-        self._cost = float(not self.timed) if settings.cost is None else settings.cost
+        self.time_has_cost = bool(settings.times)  # whether measurements cost their time
+        self._cost = float(not self.time_has_cost) if settings.cost is None else settings.cost
         self._travel, self._overhead = settings.travel, settings.overhead
         self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
         self._cell = cache(partial(self._space.cell, feedback=settings.feedback))
-        self._of_node = cache(lambda node: self.of_region(self._cell(node)))
-        self._way = cache(self._way_between)
+        self._cost_of_node = cache(lambda node: self.region_cost(self._cell(node)))
+        self._travel_between = cache(self._travel_of_user)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without what was computed."""
         return Prices, (self._settings,)
 
-    def of_time(self, time: Any) -> Any:
+    def time_cost(self, time: Any) -> Any:
         """Return what times cost."""
-        return time if self.timed else 0.0
+        return time if self.time_has_cost else 0.0
 
-    def of_region(self, region: Region) -> float:
-        """Return what a look at a region costs, without its time and travel."""
+    def region_cost(self, region: Region) -> float:
+        """Return what a measurement of a region costs, without its time and travel."""
         cost = self._cost
-        own = checked_price(answer(cost, region), f"cost({region.name})") if callable(cost) else cost
-        price = float(own + self._overhead)
-        if price == 0 and not self.timed:
+        cost_of_region = checked_price(answer(cost, region), f"cost({region.name})") if callable(cost) else cost
+        price = float(cost_of_region + self._overhead)
+        if price == 0 and not self.time_has_cost:
             fix = "Pass a cost above 0, an overhead or times."
             raise InvalidInput(f"{region.name} costs nothing, and the budget would never be spent", price, fix)
         return price
 
     def cheapest(self) -> float:
-        """Return what the cheapest of some typical looks costs, without travel."""
+        """Return what the cheapest of some typical measurements costs, without travel."""
         space, deepest = self._space, 0
         if callable(self._cost):
             bottom = space.deepest()
-            deepest = min(MOST_DEPTHS, space.cut() if bottom is None else bottom)
+            deepest = min(MAX_DEPTHS, space.cut() if bottom is None else bottom)
         nodes = [node for depth in range(deepest + 1) for node in space.typical(depth, TYPICAL_CELLS)]
-        return min(self.of_region(space.cell(node)) for node in nodes) + float(self.of_time(self.times.min()))
+        return min(self.region_cost(space.cell(node)) for node in nodes) + float(self.time_cost(self.times.min()))
 
-    def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
-        """Return the usual time of a look: the first of `times`, or, if they are `chosen`, one in the middle.
+    def default_time(self, budget: float, cheapest: float, chosen: bool) -> float:
+        """Return the default time of a measurement: the first of `times`, or a middle one if they are `chosen`.
 
-        It is longer where looks have other costs, and short enough to pay for an opening.
+        It is longer where measurements have other costs, and short enough to pay for an initial design.
         """
         if not chosen:
             return float(self.times[0])
         times = np.sort(self.times)
-        besides = cheapest - float(self.of_time(times[0]))
+        besides = cheapest - float(self.time_cost(times[0]))
         middle = max(besides, float(times[(times.size - 1) // 2]))
-        longest = min(middle, OPENING_SHARE * budget / LEAST_OPENING_CELLS - besides) * (1 + SLACK)
+        longest = min(middle, INITIAL_SHARE * budget / MIN_DESIGN_CELLS - besides) * (1 + SLACK)
         return float(max(times[times <= longest], default=times[0]))
 
-    def usual_price(self, cheapest: float, time: float) -> float:
-        """Return what the cheapest look costs if it takes this time."""
-        return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
+    def default_cost(self, cheapest: float, time: float) -> float:
+        """Return what the cheapest measurement costs if it takes this time."""
+        return cheapest + float(self.time_cost(time) - self.time_cost(self.times.min()))
 
-    def of_nodes(self, nodes: list[Node]) -> Floats:
-        """Return what looks at some nodes cost without their time and travel."""
-        return np.array([self._of_node(node) for node in nodes])
+    def node_costs(self, nodes: list[Node]) -> Floats:
+        """Return what measurements of some nodes cost without their time and travel."""
+        return np.array([self._cost_of_node(node) for node in nodes])
 
-    def way(self, here: Node, nodes: list[Node]) -> Floats:
+    def travel_costs(self, origin: Node, nodes: list[Node]) -> Floats:
         """Return what it costs to travel from one node to others."""
         if callable(self._travel):
-            return np.array([self._way(here, node) for node in nodes])
-        places, start = np.array([self._cell(node).center for node in nodes]), self._cell(here).center
-        apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(self._space.axes)]
-        return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
+            return np.array([self._travel_between(origin, node) for node in nodes])
+        places, start = np.array([self._cell(node).center for node in nodes]), self._cell(origin).center
+        distances = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(self._space.axes)]
+        return np.asarray(self._travel * np.sqrt(np.sum(np.square(distances), axis=0)))
 
-    def _way_between(self, here: Node, there: Node) -> float:
+    def _travel_of_user(self, origin: Node, destination: Node) -> float:
         """Return what the user's function says that it costs to travel from one node to another."""
-        start, end = self._cell(here), self._cell(there)
+        start, end = self._cell(origin), self._cell(destination)
         return checked_price(answer(partial(self._travel, start), end), f"travel({start.name}, {end.name})")
 
-    def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
-        """Return the order of a short tour over nodes, always to the nearest next, and its travel cost."""
+    def route(self, location: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
+        """Return the order of a short route over nodes, always to the nearest next, and its travel cost."""
         left, order, length = list(range(len(nodes))), list[int](), 0.0
         if self._travel is None:
             return left, 0.0
         while left:
-            ways = np.zeros(len(left)) if here is None else self.way(here, [nodes[at] for at in left])
-            nearest = int(np.argmin(ways))
-            length += float(ways[nearest])
+            travel = (
+                np.zeros(len(left))
+                if location is None
+                else self.travel_costs(location, [nodes[at] for at in left])
+            )
+            nearest = int(np.argmin(travel))
+            length += float(travel[nearest])
             order.append(left.pop(nearest))
-            here = nodes[order[-1]]
+            location = nodes[order[-1]]
         return order, length
 
-    def looks_of_tour(self, each: float) -> int:
-        """Return how many looks, at `each` apiece, cost twice as much as a tour over the whole space."""
-        return min(max(round(2 * self._tour_of_all / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
+    def route_length(self, cost: float) -> int:
+        """Return how many measurements, at `cost` apiece, cost twice as much as a route over the whole space."""
+        return min(max(round(2 * self._route_of_all / max(cost, 1e-300)), 1), MAX_ROUTE_LENGTH)
 
     @cached_property
-    def _tour_of_all(self) -> float:
+    def _route_of_all(self) -> float:
         space, level = self._space, 0
-        while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
+        while level + 1 < MAX_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MAX_ROUTE_CELLS:
             level += 1
-        return self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
+        return self.route(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
 
     @property
-    def travels(self) -> bool:
+    def travel_has_cost(self) -> bool:
         """Whether travel has a cost."""
         return self._travel is not None
 
@@ -172,7 +178,7 @@ def left(budget: float, costs: Iterable[float]) -> float:
 
 
 def answer(function: Callable[[Region], Any], region: Region) -> Any:
-    """Call a function of the user's with a region; mark what it raises as the user's error."""
+    """Call a user-defined function with a region; mark what it raises as the user's error."""
     try:
         return function(region)
     except Exception as error:

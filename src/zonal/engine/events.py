@@ -1,8 +1,8 @@
-"""What happened, as facts: frozen values that can be applied without deciding anything again.
+"""What happened, as events: frozen values that can be applied without deciding anything again.
 
-A study is its settings and its events; an event is the facts of one call, in order. Facts name nodes by their row
-in the table. A split stores what the user's own functions returned for the children; their regions follow from the
-space, and a checksum shows whether the space still splits in the same way.
+A study is its settings and its transactions; a transaction is the events of one call, in order. Events name nodes
+by their row in the table. A split stores what the user's functions returned for the children; their regions follow
+from the space, and a checksum shows whether the space still splits in the same way.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Created(NamedTuple):
     opening: int  # the depth of the initial design, 0 for none
     noise: float  # standard deviation of one measurement of the whole space in one unit of time
     forbidden: bool  # whether the user forbids measuring the whole space
-    cheapest: float = 1.0  # what the cheapest look costs
-    time: float = 1.0  # the usual time of a look; rewards are weighted relative to it
+    cheapest: float = 1.0  # what the cheapest measurement costs
+    time: float = 1.0  # the default time of a measurement; rewards are weighted relative to it
 
 
 class Split(NamedTuple):
@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
     rows: tuple[int, ...]  # the nodes that were split
     expanded: bool  # whether they count as expanded
-    noise: tuple[float, ...]  # as of `Created`, one per child, if it is the user's own function; else empty
+    noise: tuple[float, ...]  # as of `Created`, one per child, if the noise is user-defined; else empty
     forbidden: tuple[bool, ...]  # whether the user forbids each child; empty if nothing is forbidden
     checksum: int | None  # of the children's extents; None before it is written
 
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
     by: str  # the process that asked
     key: str  # the caller's name for this request, so that repeating it does not ask twice; "" for none
     time: float = 1.0  # how long to measure
-    cost: float = 1.0  # of the look, including its time and the way to its region
+    cost: float = 1.0  # including its time and the travel to its region
     within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
 
@@ -103,19 +103,19 @@ class Forbidden(NamedTuple):
 
 
 class Unblocked(NamedTuple):
-    """Failures were taken back: they no longer count against any region, nor bar it."""
+    """Failures were taken back: they no longer count against any region, nor block it."""
 
     numbers: tuple[int, ...]  # the trials that had been failed
-    forbidden: tuple[int, ...] = ()  # the facts `Forbidden` that hold no more, counted from 0
+    forbidden: tuple[int, ...] = ()  # the events `Forbidden` that hold no more, counted from 0
 
 
 class Observed(NamedTuple):
-    """A measurement made outside the study came in."""
+    """An external observation came in: a measurement made outside the study."""
 
     region: Region
     value: float
     sem: float | None
-    noise: float  # standard deviation of one measurement of the usual time; applies if there is no sem
+    noise: float  # standard deviation of one measurement of the default time; applies if there is no sem
     feedback: Feedback  # what part of its region the measurement saw
     time: float = 1.0  # how long it took
     minus: Region | None = None  # the region whose average (or slope) was subtracted, if the value is a difference
@@ -147,13 +147,13 @@ class Fitted(NamedTuple):
     """The models were learned again, from all rewards so far."""
 
     fit: Fit
-    anew: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
+    from_scratch: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
 
 
 class ModelWarned(NamedTuple):
     """The measurements contradict the model that was given; the user was warned, once."""
 
-    doubt: str
+    warning: str
 
 
 class Extended(NamedTuple):
@@ -165,4 +165,4 @@ class Extended(NamedTuple):
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
 Event = Created | Split | Expanded | OfTrial | Forbidden | Observed | Amended | Fitted | ModelWarned | Extended
-Transaction = tuple[Event, ...]  # the facts of one call
+Transaction = tuple[Event, ...]  # the events of one call

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from zonal.engine import replies
-from zonal.engine.binding import rules
+from zonal.engine.binding import bound_policy
 from zonal.engine.events import Expanded, Split
 from zonal.engine.possible import NONE, Possible
 from zonal.engine.settings import is_of_user
@@ -15,34 +15,36 @@ from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import Exhausted, StudyFileError
 
-MOST_PARTS = 64  # of an opening cell that are tested with the user's `forbidden`, to find an allowed one
+MAX_PARTS = (
+    64  # of a cell of the initial design that are tested with the user's `forbidden`, to find an allowed one
+)
 
 
 def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
     """Split nodes in one step; if `expanded`, mark those that may not be split as if they had been."""
-    leaf, smallest = draft.table.first_child, draft.table.smallest
+    leaf, smallest = draft.structure.first_child, draft.structure.smallest
     able = [row for row in rows if leaf[row] < 0 and not smallest[row]]
     if expanded:
         for row in rows:
-            if row not in able and not draft.table.expanded[row]:
-                draft.write(Expanded(row))
+            if row not in able and not draft.structure.expanded[row]:
+                draft.apply_event(Expanded(row))
     if able:
-        draft.write(_as_split(draft, able, expanded))
+        draft.apply_event(_as_split(draft, able, expanded))
 
 
 def open_to_allowed(draft: State, cell: int) -> None:
-    """Split what is forbidden of a cell level by level, to see how much is allowed; test at most `MOST_PARTS`."""
-    level, left = [cell] if draft.table.forbidden[cell] else [], MOST_PARTS
+    """Split what is forbidden of a cell level by level, to see how much is allowed; test at most `MAX_PARTS`."""
+    level, left = [cell] if draft.structure.forbidden[cell] else [], MAX_PARTS
     while level and left > 0:
-        before = draft.table.size
+        before = draft.structure.size
         open_nodes(draft, level[: max(1, left // draft.problem.space.arity)], expanded=False)
-        parts = range(before, draft.table.size)
-        level = [part for part in parts if draft.table.forbidden[part]]
+        parts = range(before, draft.structure.size)
+        level = [part for part in parts if draft.structure.forbidden[part]]
         left -= len(parts)
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
-    """Return the fact that splits nodes, with what the user's functions return for the children."""
+    """Return the event that splits nodes, with what the user's functions return for the children."""
     problem = draft.problem
     noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
     if not (noise or forbidden):
@@ -59,10 +61,14 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 
 def grow(draft: State, t: int, forgiving: bool = False) -> None:
     """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
-    before = draft.table.size
-    bound, look = rules(draft), partial(views, draft)
-    while draft.table.splittable.any():
-        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
+    before = draft.structure.size
+    bound, model_views = bound_policy(draft), partial(views, draft)
+    while draft.structure.splittable.any():
+        rows = replies.rows(
+            bound.grows(draft.policy_table(), t, model_views, draft.structure.size - before),
+            "grows",
+            draft.structure,
+        )
         able = [row for row in rows if draft.may_split(row)]
         if not able:
             return
@@ -73,7 +79,7 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
             if forgiving and is_of_user(error) and not missing:
                 return
             raise
-        draft.write(split)
+        draft.apply_event(split)
 
 
 def prepare(draft: State) -> None:
@@ -87,8 +93,8 @@ def prepare(draft: State) -> None:
 
 def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
     """Split the most promising leaf that may be split, since none may be asked for (of what is possible `now`)."""
-    tree = draft.seen()
-    able = tree.splittable & ~draft.banned()
+    tree = draft.policy_table()
+    able = tree.splittable & ~draft.inside_forbidden()
     rows = (able if now is None else able & (now.of_rows(draft) != NONE)).nonzero()[0]
     if len(rows) == 0 and now is not None:
         raise Exhausted(
@@ -111,4 +117,4 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
-    open_nodes(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
+    open_nodes(draft, [replies.row(bound_policy(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)

@@ -24,13 +24,13 @@ def spread_out(state: State) -> tuple[int, ...]:
     A forbidden cell is replaced by one of its largest allowed parts. Slivers get as many measurements together as
     their size is worth, or a few. Where only leaves may be measured, every cell is replaced by one of its leaves.
     """
-    table, base = state.table, state.problem.space.arity
+    table, base = state.structure, state.problem.space.arity
 
     def place(row: int) -> float:
         depth = int(table.depth[row])
         return scattered(int(table.index[row]), depth, state.counts[depth], base)
 
-    cells = sorted(of_depth(state, state.began.opening), key=place)
+    cells = sorted(of_depth(state, state.created.opening), key=place)
     parts = [allowed_within(state, row) if table.forbidden[row] else row for row in cells]
     chosen = [
         part for part, wanted in zip(parts, _wanted(state, cells), strict=True) if wanted and part is not None
@@ -43,7 +43,7 @@ def spread_out(state: State) -> tuple[int, ...]:
 
 def _wanted(state: State, cells: list[int]) -> list[bool]:
     """Tell which cells are measured: all allowed ones, and of slivers, evenly, as many as they are worth."""
-    shares = [allowed_share(state, row) if state.table.forbidden[row] else 1.0 for row in cells]
+    shares = [allowed_share(state, row) if state.structure.forbidden[row] else 1.0 for row in cells]
     usual = sum(shares) / max(sum(share > 0 for share in shares), 1)
     slivers = [share / usual for share in shares if 0 < share < SLIVER * usual]
     worth = min(max(sum(slivers), SLIVERS * len(cells)) / max(len(slivers), 1), 1.0)  # measurements a sliver
@@ -57,14 +57,14 @@ def _wanted(state: State, cells: list[int]) -> list[bool]:
 
 def of_depth(state: State, depth: int) -> list[int]:
     """Return the nodes of a depth, and the leaves above it."""
-    table = state.table
+    table = state.structure
     rows: list[int] = ((table.depth == depth) | (table.leaf & (table.depth < depth))).nonzero()[0].tolist()
     return rows
 
 
 def allowed_within(state: State, row: int) -> int | None:
     """Return one of the largest allowed regions within a node; None if the tree has none yet."""
-    table, level = state.table, np.array([row])
+    table, level = state.structure, np.array([row])
     while len(level := np.isin(table.parent, level).nonzero()[0]):
         allowed = level[~table.forbidden[level]]
         if len(allowed):
@@ -74,7 +74,7 @@ def allowed_within(state: State, row: int) -> int | None:
 
 def allowed_share(state: State, row: int) -> float:
     """Return how much of a forbidden node is allowed, as far as the tree shows."""
-    table, level, allowed = state.table, np.array([row]), 0.0
+    table, level, allowed = state.structure, np.array([row]), 0.0
     while len(level := np.isin(table.parent, level).nonzero()[0]):
         forbidden = table.forbidden[level]
         allowed += sum(state.region(part).weight for part in level[~forbidden].tolist())
@@ -84,7 +84,7 @@ def allowed_share(state: State, row: int) -> float:
 
 def _leaf_within(state: State, row: int) -> int | None:
     """Return an allowed leaf in the middle of a node; None if there is none."""
-    table, level = state.table, np.array([row])
+    table, level = state.structure, np.array([row])
     while not table.leaf[level].all():
         level = np.concatenate((level[table.leaf[level]], np.isin(table.parent, level).nonzero()[0]))
     allowed = level[~table.forbidden[level]]

@@ -36,18 +36,20 @@ class Possible:
 
     def of_region(self, region: Region) -> int:
         """Tell how much of a region is possible."""
-        held = any(own.holds(region) for own in self.avoid)
-        if held or (self.within and not any(own.overlaps(region) for own in self.within)):
+        held = any(region_given.holds(region) for region_given in self.avoid)
+        if held or (self.within and not any(region_given.overlaps(region) for region_given in self.within)):
             return NONE
-        if any(own.overlaps(region) for own in self.avoid):
+        if any(region_given.overlaps(region) for region_given in self.avoid):
             return PART
         # By name too: edges copied from printed output are rounded.
-        inside = any(own.holds(region) or own.name == region.name for own in self.within)
+        inside = any(
+            region_given.holds(region) or region_given.name == region.name for region_given in self.within
+        )
         return ALL if inside or not self.within else PART
 
     def of_rows(self, state: State) -> Any:
         """Tell how much of every node is possible, as an array; it follows from the parent, unless that is cut."""
-        table = state.table
+        table = state.structure
         codes = np.zeros(table.size, dtype=np.int8)
         for depth in range(int(table.depth.max()) + 1):
             rows = (table.depth == depth).nonzero()[0]
@@ -62,7 +64,7 @@ class Possible:
 
     def askable(self, state: State) -> Flags:
         """Tell which nodes may be asked for now."""
-        return np.asarray(state.table.askable & (self.of_rows(state) == ALL))
+        return np.asarray(state.structure.askable & (self.of_rows(state) == ALL))
 
     def seen(self, state: State, tree: Tree) -> Tree:
         """Return the nodes as a policy should see them: askable where that is possible now."""

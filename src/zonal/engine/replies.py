@@ -1,4 +1,4 @@
-"""Checks of what a policy returns: a policy may be the user's own."""
+"""Checks of what a policy returns: a policy may be user-defined."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def timed(answer: Any, terms: Any) -> tuple[Any, float]:
 
 def row(answer: Any, question: str, tree: Tree) -> int:
     """Return the row of a node."""
-    found = number(answer, question)
-    if not 0 <= found < tree.size:
+    row_number = number(answer, question)
+    if not 0 <= row_number < tree.size:
         raise _wrong(question, f"the row of a node, from 0 to {tree.size - 1}", answer)
-    return found
+    return row_number
 
 
 def rows(answer: Any, question: str, tree: Tree) -> list[int]:
@@ -60,11 +60,11 @@ def truth(answer: Any, question: str) -> bool:
 def confidence_bands(answer: Any, tree: Tree) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node."""
     try:
-        confidence, variation = (np.asarray(own, dtype=float) for own in answer)
+        confidence, variation = (np.asarray(band, dtype=float) for band in answer)
     except (TypeError, ValueError):
         confidence = variation = np.empty((0, 0))
     if not confidence.shape == variation.shape == (tree.size,):
-        raise _wrong("bands", f"two arrays of {tree.size} numbers, one per node", answer)
+        raise _wrong("confidence_bands", f"two arrays of {tree.size} numbers, one per node", answer)
     return confidence, variation
 
 

@@ -16,7 +16,7 @@ from zonal.spaces import Node, Region
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-State = Literal["asked", "measured", "failed", "cancelled", "observed", "retracted"]
+State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Trial:
     time : float
         How long to measure; 1 where times are not chosen.
     cost : float
-        Of the look, including its time and the way to its region; 1 where looks have no cost.
+        Of the measurement, including its time and the way to its region; 1 where measurements have no cost.
     """
 
     number: int
@@ -69,7 +69,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"asked", "measured", "failed", "cancelled", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "retracted"}
     value : float or None
         As told, or as corrected since.
     sem : float or None
@@ -80,7 +80,7 @@ class TrialRecord(Trial):
         The region whose average was subtracted, if the value is a difference.
     """
 
-    state: State = "asked"
+    state: State = "pending"
     value: float | None = None
     sem: float | None = None
     note: str = ""
@@ -248,22 +248,26 @@ class Result:
         return card("Result", answer(self) | {"measurements": self.nfev, "how it ended": self.message})
 
 
-def _sure(found: Recommendation | Result) -> str:
+def _sure(answer: Recommendation | Result) -> str:
     """Return mean, std, gap and probability of an answer in one line."""
-    shown = {name: number(getattr(found, name), found.std) or "nan" for name in ("mean", "std", "gap")}
+    shown = {name: number(getattr(answer, name), answer.std) or "nan" for name in ("mean", "std", "gap")}
     return ", ".join(f"{name}={value}" for name, value in shown.items()) + (
-        f", probability_best={percent(found.probability_best) or 'nan'}"
+        f", probability_best={percent(answer.probability_best) or 'nan'}"
     )
 
 
-def answer(found: Recommendation | Result) -> dict[str, object]:
+def answer(recommended: Recommendation | Result) -> dict[str, object]:
     """Return an answer as labelled facts, for people."""
-    gap = f"{number(found.gap, found.std)} {found.unit}".rstrip()
+    gap = f"{number(recommended.gap, recommended.std)} {recommended.unit}".rstrip()
     sure = "9 in 10, under the model"
-    better = {"no region better by more than": f"{gap} ({sure})"} if found.gap != 0 else {"no region better": sure}
+    better = (
+        {"no region better by more than": f"{gap} ({sure})"}
+        if recommended.gap != 0
+        else {"no region better": sure}
+    )
     return {
-        "region": found.region.name,
-        "its average": give_or_take(found.mean, found.std, found.unit),
+        "region": recommended.region.name,
+        "its average": give_or_take(recommended.mean, recommended.std, recommended.unit),
         **better,
-        "probability of being the best": percent(found.probability_best),
+        "probability of being the best": percent(recommended.probability_best),
     }

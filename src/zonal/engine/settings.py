@@ -52,9 +52,9 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the las
 
 Check = Callable[[Any, str, Any], Any]
 
-MOST_OPENING_CELLS = 64
-MOST_LOOKS = 1_000_000  # assumed for a budget where looks cost almost nothing
-USUAL_PARTS = 16  # of the space: the size to which noise refers that falls with size
+MAX_DESIGN_CELLS = 64
+MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
+DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
 
@@ -145,7 +145,7 @@ class Settings:
     seed: int  # determines every random number of the study
     direction: Direction = field(metadata=_by(_direction, "maximize"))
     max_replicates: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
-    forbidden: Forbidden | None = field(metadata=_by(lambda own, _, space: forbidden_rule(space, own)))
+    forbidden: Forbidden | None = field(metadata=_by(lambda value, _, space: forbidden_rule(space, value)))
     value_name: str = field(metadata=_by(_plain(text), "value"))
     value_unit: str = field(metadata=_by(_plain(text), ""))
     cost: Cost | None = field(default=None, metadata=_by(_function_or(_plain(checked_price))))
@@ -156,12 +156,12 @@ class Settings:
 
     @property
     def priced(self) -> bool:
-        """Whether looks have a cost; if not, the budget is a number of looks."""
+        """Whether measurements have a cost; if not, the budget is a number of measurements."""
         return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
 
     @property
     def spends(self) -> tuple[str, ...]:
-        """What a trial spends and tables show: its time where times are chosen, its cost where looks have one."""
+        """What a trial spends and tables show: its time where times are chosen, its cost if there is any."""
         return (("time",) if self.times else ()) + (("cost",) if self.priced else ())
 
     @property
@@ -170,24 +170,24 @@ class Settings:
         return 1.0 if self.direction == "maximize" else -1.0
 
 
-CHECKS = {own.name: own.metadata for own in fields(Settings) if own.metadata}
+CHECKS = {setting.name: setting.metadata for setting in fields(Settings) if setting.metadata}
 
 
 def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
-    own: Any = as_space(space)
+    checked_space: Any = as_space(space)
     taken = {name: how["usual"] for name, how in CHECKS.items()} | given
     unit = text(taken["value_unit"], "value_unit")
     taken |= {name: without_unit(taken[name], unit, name) for name in ("noise", "mean")}
-    parts = {name: how["check"](taken[name], name, own) for name, how in CHECKS.items()}
-    settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
-    known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
-    return replace(settings, budget=known)
+    parts = {name: how["check"](taken[name], name, checked_space) for name, how in CHECKS.items()}
+    settings = Settings(space=checked_space, budget=budget, seed=_seed(rng), **parts)
+    checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
+    return replace(settings, budget=checked_budget)
 
 
 def checked_again(settings: Settings) -> Settings:
     """Check settings that come from a file or another process, as if a user had passed them."""
-    given = {own.name: getattr(settings, own.name) for own in fields(settings)}
+    given = {setting.name: getattr(settings, setting.name) for setting in fields(settings)}
     return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
@@ -197,7 +197,7 @@ def _seed(rng: Any) -> int:
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
-def _is_unsaid(noise: Noise | None) -> bool:
+def _has_unknown_size(noise: Noise | None) -> bool:
     """Tell whether noise is known to fall with weight, but not how large it is."""
     return isinstance(noise, PerWeight) and noise.std is None
 
@@ -212,7 +212,7 @@ def _unknowns(settings: Settings, empirical: bool) -> ModelSpec:
     mean = 0.0 if empirical or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    noise = settings.noise is None or _is_unsaid(settings.noise)
+    noise = settings.noise is None or _has_unknown_size(settings.noise)
     return ModelSpec(kernel, noise and not empirical, mean)
 
 
@@ -231,29 +231,33 @@ class Problem:
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
         self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
         noise = settings.noise
-        unsaid = _is_unsaid(noise)
-        self.falls = unsaid and self.unknowns.noise  # noise is learned, and known to fall with weight
-        self.noise_by_region = self.falls or (callable(noise) and not unsaid)
+        unknown_size = _has_unknown_size(noise)
+        self.noise_falls_with_weight = (
+            unknown_size and self.unknowns.noise
+        )  # noise is learned, and known to fall with weight
+        self.noise_by_region = self.noise_falls_with_weight or (callable(noise) and not unknown_size)
         # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
-        self.usual_noise = noise if isinstance(noise, float) else float(not self.empirical)
-        # What is learned then is the noise of about as large a region as an opening measures.
-        self.usual_root = math.sqrt(self.space.cell((0, 0)).weight / USUAL_PARTS) if self.falls else 1.0
+        self.default_noise = noise if isinstance(noise, float) else float(not self.empirical)
+        # What is learned then is the noise of about as large a region as an initial design measures.
+        self.default_root_weight = (
+            math.sqrt(self.space.cell((0, 0)).weight / DEFAULT_PARTS) if self.noise_falls_with_weight else 1.0
+        )
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
         self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
         self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
-        self.prices = Prices(settings) if settings.priced else None  # None if the budget counts looks
+        self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "bound": None, "smallest": None, "weights": {}}
 
-    def looks(self, cheapest: float, left: float | None = None) -> int:
-        """Return how many of the cheapest looks the budget, or what is left of it, pays for."""
+    def n_affordable(self, cheapest: float, left: float | None = None) -> int:
+        """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
         budget = self.settings.budget
-        own = budget if left is None else left
+        available = budget if left is None else left
         if self.prices is None:
-            return int(own)
-        paid = int(own / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
+            return int(available)
+        paid = int(available / max(cheapest, budget / MAX_MEASUREMENTS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
@@ -273,21 +277,21 @@ class Problem:
         """Return the number of nodes at each depth."""
         return tuple(self.space.count(depth) for depth in range(h_max + 2))
 
-    def opening(self, h_max: int, looks: int) -> int:
-        """Return the depth of the initial design, 0 for none: many cells, but no more than 2/5 of the looks."""
-        usual = not self.policy.whole and (self.learned or self.policy.inner)
-        if self.empirical or not (usual or getattr(self.policy, "initial_design", False)):
+    def initial_depth(self, h_max: int, n_measurements: int) -> int:
+        """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
+        by_default = not self.policy.whole and (self.learned or self.policy.inner)
+        if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
-        most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)
-        return len([*takewhile(lambda count: 0 < count <= most, self.counts(h_max)[1:])])
+        max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)
+        return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
 
     def noise_of(self, region: Region) -> float:
         """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
         noise: Any = self.settings.noise
         if not self.noise_by_region:
-            return self.usual_noise
-        if self.falls:
-            return float(self.usual_root * noise.relative(region))
+            return self.default_noise
+        if self.noise_falls_with_weight:
+            return float(self.default_root_weight * noise.relative(region))
         return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
@@ -295,14 +299,18 @@ class Problem:
         forbidden = self.settings.forbidden
         if forbidden is None:
             return False
-        said = answer(forbidden, region)
-        if not isinstance(said, bool | np.bool_):
-            raise InvalidInput(f"forbidden({region.name}) must be True or False", said, "Return one of the two.")
-        return bool(said)
+        answered = answer(forbidden, region)
+        if not isinstance(answered, bool | np.bool_):
+            raise InvalidInput(
+                f"forbidden({region.name}) must be True or False", answered, "Return one of the two."
+            )
+        return bool(answered)
 
-    def weighed(self, noise: float, sem: float | None, time: float = 1.0) -> tuple[float | None, float]:
+    def noise_and_weight(self, noise: float, sem: float | None, time: float = 1.0) -> tuple[float | None, float]:
         """Return the noise variance of a reward of `time` usual times, None if it is learned, and its weight."""
-        weight = time / noise**2 if self.falls and noise else time  # with a sem there is no noise
+        weight = (
+            time / noise**2 if self.noise_falls_with_weight and noise else time
+        )  # with a sem there is no noise
         if self.empirical:  # every reward counts the same on an empirical belief
             return None, weight
         if sem is not None:
@@ -311,6 +319,6 @@ class Problem:
 
 
 def is_of_user(error: Exception) -> bool:
-    """Tell whether a function of the user's failed (but not for lack of memory) or returned a wrong value."""
-    own = isinstance(error, InvalidInput) or "raised_by_user" in vars(error)
-    return own and not isinstance(error, MemoryError)
+    """Tell whether a user-defined function failed (but not for lack of memory) or returned a wrong value."""
+    of_user = isinstance(error, InvalidInput) or "raised_by_user" in vars(error)
+    return of_user and not isinstance(error, MemoryError)

@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
     ----------
     event : int
         The number of the event that caused it, from 0.
-    state : {"asked", "measured", "failed", "cancelled", "observed", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "observed", "retracted"}
     value, sem : float or None
         None if there is none.
     note : str
@@ -43,39 +43,43 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
 
     The trials and observations are in the order in which their values first came in, whatever was corrected later.
     """
-    found: dict[Source, list[Outcome]] = {}
+    outcomes_of: dict[Source, list[Outcome]] = {}
     observations = 0
-    for at, event in enumerate(events):
-        for fact in event:
-            if isinstance(fact, Observed):
-                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem, fact.note)]
+    for at, transaction in enumerate(events):
+        for event in transaction:
+            if isinstance(event, Observed):
+                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note)]
                 observations += 1
-            elif isinstance(fact, Noted):
-                *before, last = found[False, fact.number]
-                found[False, fact.number] = [*before, last._replace(note=fact.note)]
-            elif (said := _said(fact, at)) is not None:
-                source, outcome = said
-                before = found.pop(source, []) if isinstance(fact, Told) else found.setdefault(source, [])
-                if isinstance(fact, Corrected):
+            elif isinstance(event, Noted):
+                *before, last = outcomes_of[False, event.number]
+                outcomes_of[False, event.number] = [*before, last._replace(note=event.note)]
+            elif (outcome_of := _outcome(event, at)) is not None:
+                source, outcome = outcome_of
+                before = (
+                    outcomes_of.pop(source, []) if isinstance(event, Told) else outcomes_of.setdefault(source, [])
+                )
+                if isinstance(event, Corrected):
                     outcome = outcome._replace(time=before[-1].time)
-                elif before and before[-1].state == "asked" and not outcome.note:
+                elif before and before[-1].state == "pending" and not outcome.note:
                     outcome = outcome._replace(note=before[-1].note)
-                found[source] = [*before, outcome]
-    return found
+                outcomes_of[source] = [*before, outcome]
+    return outcomes_of
 
 
-def _said(fact: Event, at: int) -> tuple[Source, Outcome] | None:
-    """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
-    match fact:
+def _outcome(event: Event, at: int) -> tuple[Source, Outcome] | None:
+    """Return which trial or observation an event is about, and its outcome; None if it is about neither."""
+    match event:
         case Asked():
-            return (False, fact.number), Outcome(at, "asked", by=fact.by)
+            return (False, event.number), Outcome(at, "pending", by=event.by)
         case Told():
-            return (False, fact.number), Outcome(at, "measured", fact.value, fact.sem, fact.note, time=fact.time)
+            return (False, event.number), Outcome(
+                at, "measured", event.value, event.sem, event.note, time=event.time
+            )
         case Closed():
-            return (False, fact.number), Outcome(at, fact.state, note=fact.note)
+            return (False, event.number), Outcome(at, event.state, note=event.note)
         case Corrected():
-            state: State = "observed" if fact.observed else "measured"
-            return (fact.observed, fact.number), Outcome(at, state, *fact[2:])
+            state: State = "observed" if event.observed else "measured"
+            return (event.observed, event.number), Outcome(at, state, *event[2:])
         case Retracted():
-            return (fact.observed, fact.number), Outcome(at, "retracted", note=fact.note, by=fact.by)
+            return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

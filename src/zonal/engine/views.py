@@ -20,30 +20,33 @@ TYPICAL_CELLS = 8  # of the smallest, which stand for all
 
 def views(state: State, pending: bool = True) -> list[ModelView]:
     """Return the nodes under each model, with or without the pending trials."""
-    belief, tree = state.belief, state.tree
+    belief, tree = state.belief, state.posterior_table()
     if not isinstance(belief, Mixture):
         raise InvalidInput("a belief from empirical means has no covariances", "StoOO", "Use another policy.")
     size, slots = tree.size, tree.slot
-    of_rows: Any = slice(0, size) if state.in_order else slots
+    of_rows: Any = slice(0, size) if state.slots_are_rows else slots
     seen: Sequence[GaussianBelief | Overlay] = (state.overlay() if pending else belief).members
     smallest = _smallest_variances(state, belief)
     references, reference_noise = _references(state)
-    made, weights = [], partial(_weights, state)
-    each = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
-    for member, own, weight, least in each:
+    model_views, weights = [], partial(_weights, state)
+    members = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
+    for member, belief_seen, weight, least in members:
         noise = tree.relative if member.model.noise is None else member.model.noise * tree.relative
         results = None
         if references is not None:
-            noise, results = np.where(references < 0, noise, reference_noise), Differences(own, slots, references)
+            noise, results = (
+                np.where(references < 0, noise, reference_noise),
+                Differences(belief_seen, slots, references),
+            )
 
-        def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
-            return own.covariance(slots[rows], slots[others])
+        def covariance(rows: Rows, others: Rows, belief_seen: GaussianBelief | Overlay = belief_seen) -> Floats:
+            return belief_seen.covariance(slots[rows], slots[others])
 
-        made.append(
+        model_views.append(
             ModelView(
                 weight=weight,
                 mean=member.mean[of_rows] + (member.model.mean - belief.zero),
-                std=np.sqrt(own.variance[of_rows]),
+                std=np.sqrt(belief_seen.variance[of_rows]),
                 noise=noise,
                 prior=member.prior[of_rows],
                 smallest=least,
@@ -52,7 +55,7 @@ def views(state: State, pending: bool = True) -> list[ModelView]:
                 results=results,
             )
         )
-    return made
+    return model_views
 
 
 class Differences:
@@ -103,20 +106,20 @@ def _references(state: State) -> tuple[Ints | None, Floats]:
     """
     if not state.differences:
         return None, np.zeros(0)
-    table = state.table
+    table = state.structure
     references, variance = np.full(table.size, -1), np.zeros(table.size)
-    usual, last = state.differences.get(state.last_told), state.last_differences
-    if usual is not None:
-        references[:], variance[:] = usual.reference, usual.variance
-        references[[row for row, own in state.tallies.items() if own.number]] = -1
-    for row, own in last.items():
-        references[row], variance[row] = own.reference, own.variance
+    default, last = state.differences.get(state.last_told), state.last_differences
+    if default is not None:
+        references[:], variance[:] = default.reference, default.variance
+        references[[row for row, stats in state.tallies.items() if stats.number]] = -1
+    for row, stats in last.items():
+        references[row], variance[row] = stats.reference, stats.variance
     return (references if (references >= 0).any() else None), np.sqrt(variance)
 
 
 def _weights(state: State, rows: Rows) -> Floats:
     """Return how much of the space lies in some nodes; each is computed once."""
-    table, kept = state.table, state.problem.weights
+    table, kept = state.structure, state.problem.weights
     nodes = table.nodes(rows)
     for node, row in zip(nodes, rows.tolist(), strict=True):
         if node not in kept:
@@ -128,12 +131,12 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     """Return the prior variance of a smallest region's average under each model, computed once per fit."""
     problem = state.problem
     kept = problem.smallest
-    if kept is None or kept[0] is not state.known.fit:
+    if kept is None or kept[0] is not state.fit_state.fit:
         space, depth = problem.space, problem.bottom(state.h_max)
         cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         layout = problem.frame.layout
-        own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))
+        pairs = layout.own(layout.keys(problem.feedback.footprints(cells), register=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
-        kept = state.known.fit, [float(np.max(covariance.of(own))) for covariance in covariances]
+        kept = state.fit_state.fit, [float(np.max(covariance.of(pairs))) for covariance in covariances]
         problem.smallest = kept
     return kept[1]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.model_average import Member
 from zonal.gp.stats import ObservationStats
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 
@@ -42,12 +42,12 @@ class EmpiricalBelief:
             mean[slot], count[slot] = line.mean - zero, line.number
         return cls(mean, count, zero)
 
-    def tracking(self, tracked: FunctionalIndex) -> EmpiricalBelief:
+    def with_targets(self, tracked: FunctionalIndex) -> EmpiricalBelief:
         """Return the belief that tracks more footprints too."""
         more = np.zeros(tracked.size - len(self.mean))
         return EmpiricalBelief(np.concatenate((self.mean, more)), np.concatenate((self._count, more)), self.zero)
 
-    def observing(
+    def condition_on(
         self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float = 1.0
     ) -> EmpiricalBelief:
         """Return the belief with one more reward; `ledger` holds all rewards including this one."""
@@ -84,7 +84,7 @@ class EmpiricalBelief:
             "a belief from empirical means has no covariances", "StoOO", "Use a policy with a Gaussian belief."
         )
 
-    def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
+    def relative_std(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return 1 / sqrt(1 + T), as if there had been one reward before the first."""
         with np.errstate(divide="ignore"):
             return np.sqrt(1 / (1 + 1 / variance))
@@ -93,7 +93,7 @@ class EmpiricalBelief:
         """Return the belief to which pending measurements are added."""
         return self
 
-    def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> EmpiricalBelief:
+    def with_pending(self, slot: int, variance: float | None, weight: float = 1.0) -> EmpiricalBelief:
         """Return the belief with one more pending measurement: the mean stays, the variance shrinks."""
         count = self._count.copy()
         count[slot] += 1

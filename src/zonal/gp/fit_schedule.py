@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zonal._types import Floats
-from zonal.gp.hyperparameters import RATIOS, Fit, WeightedModel, weigh
+from zonal.gp.functional_index import FunctionalIndex
+from zonal.gp.hyperparameters import RATIOS, Fit, WeightedModel, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
-from zonal.gp.model import SMALLEST, Model, ModelSpec, first_guess, standard_units
+from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
 from zonal.gp.stats import ObservationStats, StatsArrays
-from zonal.gp.tracked import FunctionalIndex
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
@@ -55,7 +55,7 @@ class ModelFitter:
 
     def begin(self) -> FitState:
         """Return what is known before the first reward."""
-        return FitState(_alone(first_guess(self.unknowns, self._frame, [])))
+        return FitState(_alone(default_model(self.unknowns, self._frame, [])))
 
     def stale(self, known: FitState, total: int) -> bool:
         """Tell whether rewards came in since the last fit."""
@@ -63,15 +63,20 @@ class ModelFitter:
 
     def learn(self, known: FitState | None, ledger: ObservationStats, tracked: FunctionalIndex) -> Fit:
         """Return the models given all rewards; the search starts from `known`, or covers everything."""
-        data, total, frame, unknowns = ledger.data(odd=tracked.odd), ledger.total, self._frame, self.unknowns
+        data, total, frame, unknowns = (
+            ledger.data(total_weights=tracked.total_weights),
+            ledger.total,
+            self._frame,
+            self.unknowns,
+        )
         if total < ENOUGH:
-            return _alone(first_guess(unknowns, frame, data.mean[data.averages].tolist()))
+            return _alone(default_model(unknowns, frame, data.mean[data.averages].tolist()))
         keys = tracked.keys.take(data.slots, axis=1)
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
         before = None if known is None else known.fit
-        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
+        return fit_posterior(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
     def adopt(self, known: FitState, fit: Fit, total: int, anew: bool) -> FitState:
         """Return what is known after switching to a new fit of `total` rewards."""
@@ -100,14 +105,14 @@ class ModelFitter:
 
     def lost(self, ledger: ObservationStats, tracked: FunctionalIndex) -> str:
         """Return a warning if rewards differ so little that their squares vanish, or ""."""
-        spread = float(np.ptp(ledger.data(odd=tracked.odd).mean)) if ledger.total else 0.0
+        spread = float(np.ptp(ledger.data(total_weights=tracked.total_weights).mean)) if ledger.total else 0.0
         if not 0 < spread < SMALLEST:
             return ""
         return (
             f"measurements differ by {spread:.3g} at most, too little to be squared; tell them in a smaller unit."
         )
 
-    def doubt(
+    def model_warning(
         self, known: FitState, ledger: ObservationStats, tracked: FunctionalIndex, noise: float | None
     ) -> str:
         """Compare what was given with what would be learned in its place; return a warning, or "".
@@ -120,10 +125,12 @@ class ModelFitter:
             spec, held, forget = None, known.fit.model.noise, None
         if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
-        data = ledger.data(forget, tracked.odd)
+        data = ledger.data(forget, tracked.total_weights)
         keys = tracked.keys.take(data.slots, axis=1)
         unknowns = ModelSpec(spec, True, self.unknowns.mean)
-        free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)
+        free = fit_posterior(
+            data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
+        )
         found = free.model.noise
         assert found is not None
         larger, smaller = _far_off(data, free, held)
@@ -143,7 +150,7 @@ def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:
         [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in fit.members]
     ).T
     # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
-    low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
+    low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standardize(data, None)[1])
     return weights @ ((noises > BADLY_OFF * held) & ~low), weights @ (noises * BADLY_OFF < held)
 
 

@@ -33,7 +33,7 @@ from zonal.gp.model import (
     VARIANCE_PRIOR,
     Model,
     ModelSpec,
-    standard_units,
+    standardize,
 )
 from zonal.gp.stats import StatsArrays
 
@@ -74,7 +74,7 @@ class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
     def __init__(self, data: StatsArrays, unknowns: ModelSpec) -> None:
-        self.shift, self.scale = standard_units(data, unknowns.mean)
+        self.shift, self.scale = standardize(data, unknowns.mean)
         self.unknowns, self._data = unknowns, data
         given = unknowns.given is not None
         known = np.maximum(data.variance / self.scale**2, 1e-10)
@@ -187,7 +187,7 @@ class GridSearch:
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
 
-    def visit(self, cells: Iterable[Cell]) -> None:
+    def evaluate(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.found and self._within(cell[1])]
         if not fresh:
@@ -212,13 +212,13 @@ class GridSearch:
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
-    def summit(self, cells: Iterable[Cell]) -> list[Cell]:
+    def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""
-        self.visit(cells)
+        self.evaluate(cells)
         top, best = None, self._ranked()
         while best[0] != top:
             top = best[0]
-            self.visit(self.neighbours(top))
+            self.evaluate(self.neighbours(top))
             best = self._ranked()
         self.found, self.height = {}, {}
         return best[:KEPT]
@@ -227,9 +227,9 @@ class GridSearch:
         """Return the cells visited so far, the most probable first; values are rounded so that ties stay ties."""
         return sorted(self.height, key=lambda cell: (-round(self.height[cell], 6), cell))
 
-    def explore(self, starts: Iterable[Cell]) -> None:
+    def expand_grid(self, starts: Iterable[Cell]) -> None:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
-        self.visit(starts)
+        self.evaluate(starts)
         expanded: set[Cell] = set()
         while len(self.found) < MOST_TRIED:
             best = max(self.height.values())
@@ -241,7 +241,7 @@ class GridSearch:
             if not promising:
                 break
             expanded.update(promising)
-            self.visit(near for cell in promising for near in self.neighbours(cell))
+            self.evaluate(near for cell in promising for near in self.neighbours(cell))
 
     def fit(self, total: int, number: int) -> Fit:
         """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
@@ -294,7 +294,7 @@ class GridSearch:
         return (family, middle), noise, variance, spread
 
 
-def weigh(
+def fit_posterior(
     data: StatsArrays,  # rewards, collapsed
     frame: ModelSpace,  # the space as learning sees it
     unknowns: ModelSpec,  # what to learn
@@ -306,18 +306,18 @@ def weigh(
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
-    explorer = GridSearch(evidence, frame, families, correlate)
+    search = GridSearch(evidence, frame, families, correlate)
     everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
     with one_thread():
         if covariance is not None:
             heights, means = evidence(covariance[None])
-            explorer.found[0, ()] = heights[0], means[0]
+            search.found[0, ()] = heights[0], means[0]
         elif previous is None:
-            explorer.explore(explorer.summit(everywhere))
+            search.expand_grid(search.hill_climb(everywhere))
         else:
             again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
-            explorer.explore([*previous.best, *everywhere] if again else previous.best)
-    return explorer.fit(total, number)
+            search.expand_grid([*previous.best, *everywhere] if again else previous.best)
+    return search.fit(total, number)
 
 
 def _std(values: Floats, weights: Floats) -> float:

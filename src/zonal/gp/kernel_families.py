@@ -14,8 +14,8 @@ import numpy as np
 
 from zonal._types import Floats, Smoothness
 from zonal.errors import need
+from zonal.gp.functional_index import Keys
 from zonal.gp.posterior import Covariance
-from zonal.gp.tracked import Keys
 from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
@@ -114,7 +114,7 @@ class ModelSpace:
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
-        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
+        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), register=False))
         return max(float(ProductCovariance(kernel, self._tables).within(own)[0]), 0.0)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:

@@ -83,7 +83,7 @@ class Model:
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
-def standard_units(data: StatsArrays, mean: float | None) -> tuple[float, float]:
+def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:
     """Return shift (the prior mean, if given) and scale that standardise rewards, from averages if possible."""
     own = data.averages
     if own.any():
@@ -104,7 +104,7 @@ def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) 
     return shift, max(top * math.sqrt(squares), SMALLEST)
 
 
-def first_guess(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) -> Model:
+def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) -> Model:
     """Return a model to use until there are enough rewards to learn from."""
     centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
     kernel = unknowns.given

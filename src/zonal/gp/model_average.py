@@ -17,12 +17,12 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
-from zonal.gp.tracked import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
@@ -61,18 +61,18 @@ class Member(GaussianBelief):
 
     def prior_mean(self, slot: int) -> float:
         """Return the prior mean of a footprint."""
-        odd = self.tracked.odd
-        return self.model.mean * odd[slot] if slot in odd else self.model.mean
+        weights = self.tracked.total_weights
+        return self.model.mean * weights[slot] if slot in weights else self.model.mean
 
-    def after(
+    def condition_on_reward(
         self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float
     ) -> Self:
-        """Return the belief with one more reward: see `Mixture.observing`."""
+        """Return the belief with one more reward: see `Mixture.condition_on`."""
         if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
             return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
         noise = self.noise_variance(variance, weight) if variance is None else variance
-        prior = self.prior_mean(slot) if self.tracked.odd else self.model.mean
-        return self.observing(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
+        prior = self.prior_mean(slot) if self.tracked.total_weights else self.model.mean
+        return self.condition_on(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
 
 
 class Mixture:
@@ -111,9 +111,9 @@ class Mixture:
         data = ledger.data()
         return cls([own.from_data(data) for own in members] if ledger.total else members, zero)
 
-    def tracking(self, tracked: FunctionalIndex) -> Mixture:
+    def with_targets(self, tracked: FunctionalIndex) -> Mixture:
         """Return the mixture that tracks more footprints too."""
-        return Mixture([own.tracking(tracked) for own in self.members], self.zero)
+        return Mixture([own.with_targets(tracked) for own in self.members], self.zero)
 
     def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
@@ -129,7 +129,7 @@ class Mixture:
                 "Pass a noise or sem above 0 if measurements scatter.",
             )
 
-    def observing(
+    def condition_on(
         self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float = 1.0
     ) -> Mixture:
         """Return the mixture with one more reward; `ledger` holds all rewards including this one.
@@ -137,13 +137,15 @@ class Mixture:
         `variance` is that of its noise, None if each model has its own; `weight` is its time, in usual times.
         """
         if not self.members[1:]:
-            return Mixture([self.members[0].after(slot, reward, variance, ledger, weight)], self.zero)
+            return Mixture(
+                [self.members[0].condition_on_reward(slot, reward, variance, ledger, weight)], self.zero
+            )
         members = []
         for own in self.members:
             total = own.variance.item(slot) + own.noise_variance(variance, weight)
             miss = reward - own.prior_mean(slot) - own.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
-            after = own.after(slot, reward, variance, ledger, weight)
+            after = own.condition_on_reward(slot, reward, variance, ledger, weight)
             after.log_weight -= lost
             members.append(after)
         top = max(own.log_weight for own in members)
@@ -193,7 +195,7 @@ class Mixture:
             found.append((weight, own.model.mean - self.zero + mean, variance))
         return found
 
-    def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
+    def relative_std(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
         means = np.array([own.model.mean for own in self.members])
         priors = [own.prior if footprints is None else own.prior_of(footprints) for own in self.members]
@@ -236,12 +238,14 @@ class MixtureOverlay:
         self._mixture = mixture
         self.members = members
 
-    def plus(
+    def with_pending(
         self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
     ) -> MixtureOverlay:
         """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
         pairs = zip(self._mixture.members, self.members, strict=True)
-        more = tuple(own.plus(slot, member.noise_variance(variance, weight), minus) for member, own in pairs)
+        more = tuple(
+            own.with_pending(slot, member.noise_variance(variance, weight), minus) for member, own in pairs
+        )
         return MixtureOverlay(self._mixture, more)
 
     @property

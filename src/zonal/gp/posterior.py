@@ -8,7 +8,7 @@ distinct footprints (`mixture.py` counts them), the factor is built from one row
 depends on the number of distinct regions and not on the number of rounds.
 
 A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
-beliefs and only written beyond the part that others use (`tiles.py`).
+beliefs and only written beyond the part that others use (`GrowingArray`).
 
 This module knows covariances and rewards, relative to the prior mean; it must not know regions or trees.
 """
@@ -16,7 +16,7 @@ This module knows covariances and rewards, relative to the prior mean; it must n
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ from scipy.linalg import blas, lapack
 from zonal._blas import SHARED_FROM, libraries, one_thread
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.gp.tiles import SQUARE, Tiles
-from zonal.gp.tracked import FunctionalIndex
+from zonal.gp.functional_index import FunctionalIndex
 from zonal.kernels.feedback import AnyFootprints
 
 KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
@@ -41,6 +40,39 @@ AT_ONCE = 1 << 22  # covariances computed in one step
 MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 KEPT = 384  # most footprints for which all prior covariances are cached
+RESERVED = 128  # rows, and columns, of a new growing array at least
+
+Shape = tuple[int, int]
+
+
+class GrowingArray:
+    """A matrix that grows in both directions, shared by users who each know a leading part of it.
+
+    What is known is never written again. Of several users who extend the same part, the first one writes into the
+    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size.
+
+    Attributes
+    ----------
+    array : array
+        The matrix, and undefined entries beyond what is written.
+    """
+
+    def __init__(self, shape: Shape, order: Literal["C", "F"] = "C") -> None:
+        rows, columns = shape
+        self.array: Floats = np.empty((max(RESERVED, 2 * rows), max(RESERVED, 2 * columns)), order=order)
+        self._order: Literal["C", "F"] = order
+        self._written = shape  # by the last writer
+
+    def extended(self, known: Shape, shape: Shape) -> GrowingArray:
+        """Return a matrix of a larger shape that shares the part `known`; the caller writes the rest."""
+        reserved = self.array.shape
+        if self._written == known and shape[0] <= reserved[0] and shape[1] <= reserved[1]:
+            self._written = shape
+            return self
+        rows, columns = known
+        copy = GrowingArray(shape, self._order)
+        copy.array[:rows, :columns] = self.array[:rows, :columns]
+        return copy
 
 
 class Covariance(Protocol):
@@ -85,14 +117,11 @@ class GaussianBelief:
         self.ignored = 0
         self.prior = self.variance = covariance.of(tracked.own(0))
         self.mean = np.zeros(tracked.size)
-        self._K: Tiles | None = None  # prior covariances of a few footprints, kept once all are known
+        self._K: GrowingArray | None = None  # prior covariances of a few footprints, kept once all are known
         if tracked.size == 1:
-            self._K = Tiles(128, 128, (KEPT, KEPT))
-            self._K.write(0, 0, self.prior[None])
-        self._clear()
-
-    def _clear(self) -> None:
-        self._V, self._L = Tiles(128, max(256, 3 * self.tracked.size // 2)), Tiles(128, 128, SQUARE, "F")
+            self._K = GrowingArray((1, 1))
+            self._K.array[0, 0] = self.prior[0]
+        self._V, self._L = GrowingArray((0, tracked.size)), GrowingArray((0, 0), "F")
         self._w = np.zeros(0)  # L^-1 (rewards of the rows)
         self.slots = np.zeros(0, dtype=np.intp)  # of the rows
 
@@ -106,34 +135,32 @@ class GaussianBelief:
         """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
-    def tracking(self, tracked: FunctionalIndex) -> Self:
+    def with_targets(self, tracked: FunctionalIndex) -> Self:
         """Return the belief that tracks more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
         if self._K is not None and tracked.size <= KEPT:
             block = self._covariance.of(tracked.since(start))
-            after._K = self._K.plus((start, start), start, 0, block)
-            after._K.first[:start, start : tracked.size] = block[:, :start].T
+            after._K = self._K.extended((start, start), (tracked.size, tracked.size))
+            after._K.array[start : tracked.size, : tracked.size] = block
+            after._K.array[:start, start : tracked.size] = block[:, :start].T
             prior, cross = block.diagonal(start), block.take(self.slots, axis=1)
         else:
             after._K = None
             prior = self._covariance.of(tracked.own(start))
             cross = self._covariance.of(tracked.cross(start, self.slots))
-        if not t:
-            mean, variance = np.zeros(prior.size), prior
-        else:
-            v = self._solve(cross.T)
-            after._V = self._V.plus((t, start), 0, start, v)
-            mean = self._w @ v
-            variance = prior - np.add.reduce(v * v, 0)
-            if variance[variance.argmin()] < 0:
-                variance = after._repaired(variance, prior)
+        v = self._solve(cross.T)
+        after._V = self._V.extended((t, start), (t, tracked.size))
+        after._V.array[:t, start : tracked.size] = v
+        variance = prior - np.add.reduce(v * v, 0)
+        if variance[variance.argmin()] < 0:
+            variance = after._repaired(variance, prior)
         after.prior = np.concatenate((self.prior, prior))
-        after.mean = np.concatenate((self.mean, mean))
+        after.mean = np.concatenate((self.mean, self._w @ v))
         after.variance = np.concatenate((self.variance, variance))
         return after
 
-    def observing(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def condition_on(self, slot: int, reward: float, variance: float, least: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
 
         `least` is the noise variance of the mean of all rewards of this footprint, this one included.
@@ -146,12 +173,14 @@ class GaussianBelief:
         exact = variance < EXACT * prior
         after.fragile = self.fragile or (exact and (t < FEW_EXACT or own < FRAGILE * prior))
         d = math.sqrt(own)
-        lower = np.concatenate((self._V.column(slot, t), (d,)))  # this footprint's row of L
+        lower = np.concatenate((self._V.array[:t, slot], (d,)))  # this footprint's row of L
         v = self._row(slot, lower[:t])
         v /= d
         w = (reward - self.mean.item(slot)) / d
-        after._V = self._V.plus((t, m), t, 0, v[None])
-        after._L = self._L.plus((t, t), t, 0, lower[None])
+        after._V = self._V.extended((t, m), (t + 1, m))
+        after._V.array[t, :m] = v
+        after._L = self._L.extended((t, t), (t + 1, t + 1))
+        after._L.array[t, : t + 1] = lower
         after._w = np.concatenate((self._w, (w,)))
         after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
@@ -167,12 +196,12 @@ class GaussianBelief:
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
         """Return the belief from all rewards at once, a row for each footprint that adds to the others."""
         after, m = self._copy(), len(self.prior)
-        after._clear()
         with one_thread():
             kept = after._factorise(slots, rewards, variances)
             slots, rewards, variances = slots[kept], rewards[kept], variances[kept]
             after.slots, t = slots, len(slots)
-            after._w = w = after._L.solve(rewards[:, None])[:, 0]
+            after._V = GrowingArray((t, m))
+            after._w = w = after._solve_all(rewards[:, None])[:, 0]
             after.mean, after.variance = np.empty(m), np.empty(m)
             step = max(1, AT_ONCE // max(t, 1))
             for start in range(0, m, step):
@@ -180,9 +209,9 @@ class GaussianBelief:
                 if self._K is None:
                     cross = self._covariance.of(self.tracked.cross(start, slots, some.stop))
                 else:
-                    cross = self._K.first[some].take(slots, axis=1)
-                v = after._L.solve(cross.T)
-                after._V.write(0, start, v)
+                    cross = self._K.array[some].take(slots, axis=1)
+                v = after._solve_all(cross.T)
+                after._V.array[:t, some] = v
                 after.mean[some] = w @ v
                 after.variance[some] = self.prior[some] - np.add.reduce(v * v, 0)
         if m and np.minimum.reduce(after.variance) < 0:
@@ -195,23 +224,23 @@ class GaussianBelief:
         t = len(self._w)
         some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
         with one_thread():
-            inverse = self._L.solve(np.equal.outer(np.arange(t), some).astype(float))
+            inverse = self._solve_all(np.equal.outer(np.arange(t), some).astype(float))
             return np.asarray((inverse.T @ self._w) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
-        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, enter=False))
+        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, register=False))
         return mean, np.maximum(self.prior_of(footprints) - np.add.reduce(v * v, 0), 0.0)
 
     def prior_of(self, footprints: AnyFootprints) -> Floats:
         """Return the prior variance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        return self._covariance.of(layout.own(layout.keys(footprints, enter=False)))
+        return self._covariance.of(layout.own(layout.keys(footprints, register=False)))
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        keys = layout.keys(footprints, enter=False)
+        keys = layout.keys(footprints, register=False)
         prior = self._covariance.of(layout.pairs(keys, keys))
         mean, v = self._seen_from_rows(keys)
         with one_thread():
@@ -223,7 +252,7 @@ class GaussianBelief:
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
         pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self.slots, axis=1))
         with one_thread():
-            v = self._L.solve(self._covariance.of(pairs).T)
+            v = self._solve_all(self._covariance.of(pairs).T)
             return self._w @ v, v
 
     def overlay(self) -> Overlay:
@@ -233,8 +262,8 @@ class GaussianBelief:
     def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
         """Return the posterior covariance of some tracked footprints with others, or with each other."""
         t, other = len(self._w), slots if others is None else others
-        v = self._V.columns(slots, t)
-        w = v if others is None else self._V.columns(other, t)
+        v = self._V.array[:t].take(slots, axis=1)
+        w = v if others is None else self._V.array[:t].take(other, axis=1)
         joint = self._between(slots, other)
         with one_thread(v.size):
             joint -= v.T @ w
@@ -244,31 +273,41 @@ class GaussianBelief:
         """Return the prior covariance of some tracked footprints with others."""
         if self._K is None:
             return self._covariance.of(self.tracked.between(slots, others))
-        return self._K.first.take(slots, axis=0).take(others, axis=1)
+        return self._K.array.take(slots, axis=0).take(others, axis=1)
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
-        return self._row(slot, self._V.column(slot, self._w.size).copy())
+        return self._row(slot, self._V.array[: self._w.size, slot].copy())
 
     def _row(self, slot: int, column: Floats) -> Floats:
         """Return the posterior covariance of one footprint with all of them, given its column of V."""
         t, m = self._w.size, self.mean.size
         kept = self._K
-        row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.first[slot, :m]
+        row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.array[slot, :m]
         if t * m < SHARED_FROM:
-            return row - self._V.times(column, m)
+            return row - column @ self._V.array[:t, :m]
         with one_thread():
-            return row - self._V.times(column, m)
+            return row - column @ self._V.array[:t, :m]
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""
         t = self._w.size
-        if t <= SMALL and cross.shape[1] < FEW and t <= self._L.first.shape[0]:
+        if not t:
+            return cross
+        if t <= SMALL and cross.shape[1] < FEW:
             # Copying L costs less than limiting LAPACK to one thread.
-            solved: Floats = blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1)
+            solved: Floats = blas.dtrsm(1.0, self._L.array[:t, :t], cross, lower=1)
             return solved
         with one_thread():
-            return self._L.solve(cross)
+            return self._solve_all(cross)
+
+    def _solve_all(self, right: Floats) -> Floats:
+        """Return L^-1 `right`, where one thread was asked for."""
+        if not len(right):
+            return right
+        solution, info = lapack.dtrtrs(self._L.array[:, : len(right)], right, lower=1)
+        assert info == 0, info
+        return np.asarray(solution)
 
     def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> Self:
         """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
@@ -309,9 +348,9 @@ class GaussianBelief:
         own, prior, noise = factor.diagonal() ** 2, self.prior[slots[kept]], variances[kept]
         shows = (own < FRAGILE * prior) | (len(own) <= FEW_EXACT)
         self.fragile = len(own) < len(slots) or bool((shows & (noise < EXACT * prior)).any())
-        high = self._L.tile[0]
-        for start in range(0, len(factor), high):  # entries above the diagonal are 0
-            self._L.write(start, 0, factor[start : start + high, : start + high])
+        t = len(factor)
+        self._L = GrowingArray((t, t), "F")
+        self._L.array[:t, :t] = factor
         return kept
 
     def _agreeing(
@@ -387,7 +426,7 @@ class Overlay:
             joint -= np.outer(v[slots], v[slots if others is None else others])
         return joint
 
-    def plus(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
+    def with_pending(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
         """Return the overlay with one more pending measurement, or itself if its footprint is known exactly.
 
         With `minus`, the difference of two footprints is measured.

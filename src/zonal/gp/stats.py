@@ -28,7 +28,7 @@ class RewardStats(NamedTuple):
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
     weight: float = 0.0  # total weight; the number of rewards if each took the usual time
 
-    def plus(self, reward: float, variance: float | None, weight: float = 1.0) -> RewardStats:
+    def append(self, reward: float, variance: float | None, weight: float = 1.0) -> RewardStats:
         """Return the line with one more reward; `variance` is None if its noise is learned."""
         count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
         total = self.weight + weight
@@ -60,18 +60,18 @@ class NodeStats(NamedTuple):
         """Trials told as averages."""
         return self.plain.number + self.known.number
 
-    def told(self, reward: float, sem: float | None, time: float) -> NodeStats:
+    def append(self, reward: float, sem: float | None, time: float) -> NodeStats:
         """Return the tally with one more reward."""
         answered, plain, known = self
         if sem is None:
-            return NodeStats(answered + 1, plain.plus(reward, None, time), known)
-        return NodeStats(answered + 1, plain, known.plus(reward, sem**2))
+            return NodeStats(answered + 1, plain.append(reward, None, time), known)
+        return NodeStats(answered + 1, plain, known.append(reward, sem**2))
 
-    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> NodeStats:
+    def with_rewards(self, rewards: Iterable[tuple[float, float | None, float]]) -> NodeStats:
         """Return the tally with exactly these rewards, with their standard errors and times."""
         own = NodeStats(self.answered - self.number)
         for reward, sem, time in rewards:
-            own = own.told(reward, sem, time)
+            own = own.append(reward, sem, time)
         return own
 
 
@@ -155,20 +155,20 @@ class ObservationStats(NamedTuple):
     distinct: int = 0
     lines: dict[tuple[int, bool], RewardStats] = {}  # noqa: RUF012  # never changed
 
-    def plus(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> ObservationStats:
+    def append(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> ObservationStats:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
         total, distinct, lines = self
         key = (slot, variance is None)
         line = lines.get(key, NO_REWARDS)
         if line is NO_REWARDS:
             distinct += (slot, variance is not None) not in lines
-        return ObservationStats(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
+        return ObservationStats(total + 1, distinct, {**lines, key: line.append(reward, variance, weight)})
 
-    def having(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> ObservationStats:
+    def with_rewards(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> ObservationStats:
         """Return the ledger in which a footprint has exactly these rewards, with their variances and weights."""
         own = ObservationStats()
         for reward, variance, weight in rewards:
-            own = own.plus(slot, reward, variance, weight)
+            own = own.append(slot, reward, variance, weight)
         both = {**self.lines, **own.lines}  # lines keep their places
         lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
         return ObservationStats(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
@@ -194,10 +194,10 @@ class ObservationStats(NamedTuple):
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
-    def data(self, forget: float | None = None, odd: Mapping[int, float] | None = None) -> StatsArrays:
+    def data(self, forget: float | None = None, total_weights: Mapping[int, float] | None = None) -> StatsArrays:
         """Return the ledger as arrays; with `forget`, treat that known noise of all rewards as to be learned.
 
-        `odd` has the total weights of footprints that are not averages.
+        `total_weights` has the total weights of footprints that are not averages.
         """
         slots, learned = np.array([*zip(*self.lines, strict=True)], dtype=np.intp).reshape(2, -1)
         columns = np.array([*zip(*self.lines.values(), strict=True)], dtype=float)
@@ -211,5 +211,5 @@ class ObservationStats(NamedTuple):
             variance=variance,
             scatter=unit * float(sum(scatter[unknown].tolist())),
             extra=int(np.sum(number[unknown] - 1)),
-            total=np.array([odd.get(slot, 1.0) for slot, _ in self.lines]) if odd else 1.0,
+            total=np.array([total_weights.get(slot, 1.0) for slot, _ in self.lines]) if total_weights else 1.0,
         )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from zonal._types import Ints
-from zonal.errors import InvalidInput, attribute, need, refuse
+from zonal.errors import InvalidInput, attribute, need, refuse, text
 from zonal.io.files import library
 
 Labels = tuple[Hashable, ...]
@@ -73,14 +73,17 @@ def as_frame(thing: Any) -> Columns | None:
     labels = _labels(native)
     if shapes_of(native) is not None:
         return Columns(_centroids(native), labels)
-    return Columns({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
+    columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+    once = len(columns) == len(frame.columns)
+    need(once, "two columns have the same name", list(frame.columns), "Rename one; 1 and '1' are the same.")
+    return Columns(columns, labels)
 
 
 def as_series(thing: Any) -> Series | None:
     """Return one column of a data frame, None if it is not one."""
     if not _is_series(thing):
         return None
-    native = thing.to_native() if hasattr(thing, "to_native") else thing
+    native = _native(thing)
     return Series(native.to_numpy(), _labels(native))
 
 
@@ -90,12 +93,24 @@ def _labels(native: Any) -> Labels | None:
 
 def shapes_of(thing: Any) -> Any:
     """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
-    return attribute(thing, "geometry") if attribute(thing, "iloc") is not None else None
+    native = _native(thing)
+    shapes = attribute(native, "geometry") if attribute(native, "iloc") is not None else None
+    return shapes if _holds_shapes(shapes) else None  # "geometry" may be any column of a plain frame
+
+
+def _native(thing: Any) -> Any:
+    """Return a frame of narwhals as that of its own library, anything else unchanged."""
+    return thing.to_native() if hasattr(type(thing), "to_native") else thing
+
+
+def _holds_shapes(series: Any) -> bool:
+    return str(attribute(series, "dtype")) == "geometry"
 
 
 def without_shapes(frame: Any) -> Any:
     """Return a GeoDataFrame without its columns of shapes."""
-    return frame.drop(columns=[name for name in frame.columns if str(frame[name].dtype) == "geometry"])
+    frame = _native(frame)
+    return frame.drop(columns=[name for name in frame.columns if _holds_shapes(frame[name])])
 
 
 def useful(labels: Labels | None) -> Labels | None:
@@ -107,7 +122,9 @@ def as_label(label: Hashable) -> Hashable:
     """Return a label as a file holds it: a date, or anything else that is neither text nor number, as its text."""
     if isinstance(label, tuple):
         return tuple(map(as_label, label))
-    plain = label is None or isinstance(label, str | int | float | np.number | np.bool_)
+    if isinstance(label, str):
+        return text(label, "a label")
+    plain = label is None or isinstance(label, int | float | np.number | np.bool_)
     if plain:
         return label
     try:
@@ -136,8 +153,8 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
             return order
     if useful(labels) is None:
         return as_they_are
-    known = {str(name) for way in ways for name in way}
-    stray = next((label for label in labels if str(label) not in known), labels[0])
+    names = {str(name) for way in ways for name in way}
+    stray = next((label for label in labels if str(label) not in names), labels[0])
     fix = "Give both the same index, or pass .to_numpy() if the order is right as it is."
     raise InvalidInput(f"the index of {what} does not name the same rows, once each", stray, fix)
 

@@ -21,12 +21,12 @@ def variable(name: str) -> str:
 def check_variables(space: Any, fix: str = "Rename one of them.") -> None:
     """Raise if two axes, or an axis and what programs are measured besides, have the same variable."""
     taken = {variable(name): f"the {name}" for name in TOLD}
-    for name, own in _variables(space):
+    for name, variable_name in _variables(space):
         axis = f"axis {name!r}"
-        if own in taken:
-            problem = f"{taken[own]} and {axis} have the same environment variable for programs"
-            raise InvalidInput(problem, own, fix)
-        taken[own] = axis
+        if variable_name in taken:
+            problem = f"{taken[variable_name]} and {axis} have the same environment variable for programs"
+            raise InvalidInput(problem, variable_name, fix)
+        taken[variable_name] = axis
 
 
 def _variables(space: Any) -> Iterator[tuple[str, str]]:

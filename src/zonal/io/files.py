@@ -26,8 +26,8 @@ SIGNS = (APOSTROPHE, *"=+-@\t\r\n", *"＝＋－＠")  # East Asian editions also
 def file_path(path: Any, beside: str = "") -> Path:
     """Return a path; raise if the system cannot have a file of that name, or of that name and `beside`."""
     try:
-        found = Path(path)
-        os.lstat(f"{found}{beside}")
+        file = Path(path)
+        os.lstat(f"{file}{beside}")
     except ValueError:
         raise InvalidInput("a path has a character that is not allowed", path, "Leave it out.") from None
     except PermissionError:
@@ -38,7 +38,7 @@ def file_path(path: Any, beside: str = "") -> Path:
             raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
     except Exception:  # whatever a user's object raises
         raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
-    return found  # it need not exist
+    return file  # it need not exist
 
 
 def content_of(path: Path, what: str) -> bytes:

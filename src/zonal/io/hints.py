@@ -75,9 +75,9 @@ HERE = {  # what does here what these names do elsewhere: of a study, a trial, z
     "kernel=zn.RBF(variance, lengthscale)": "lengthscale",
 }
 ELSEWHERE: dict[str, list[str]] = {}  # of each name from elsewhere: what it is here, by what is called
-for _here, _names in HERE.items():
+for _name_here, _names in HERE.items():
     for _name in _names.split():
-        ELSEWHERE.setdefault(_name, []).append(_here)
+        ELSEWHERE.setdefault(_name, []).append(_name_here)
 
 
 def missing(what: str, name: str) -> AttributeError:
@@ -120,17 +120,17 @@ def answering(options: type | None = None) -> Callable[[F], F]:
 
     def dressed(function: F) -> F:
         parameters = inspect.signature(function).parameters
-        further = any(own.kind is inspect.Parameter.VAR_KEYWORD for own in parameters.values())
+        further = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
         if further and options is None:
             return function
-        known = {*parameters, *(getattr(options, "__annotations__", ()) if further else ())}
+        accepted = {*parameters, *(getattr(options, "__annotations__", ()) if further else ())}
 
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
             for name in named:
-                if name not in known:
+                if name not in accepted:
                     called = function.__qualname__.removesuffix(".__init__")
-                    raise TypeError(f"{called} takes no {name}=.{_meant(name, known)}")
+                    raise TypeError(f"{called} takes no {name}=.{_meant(name, accepted)}")
             return function(*arguments, **named)
 
         return call  # type: ignore[return-value]
@@ -138,21 +138,21 @@ def answering(options: type | None = None) -> Callable[[F], F]:
     return dressed
 
 
-def guess(word: object, known: Iterable[str]) -> str:
+def guess(word: object, words: Iterable[str]) -> str:
     """Return "Did you mean ...?" with the closest of some words, if one is close."""
-    close = difflib.get_close_matches(word, list(known), n=1) if isinstance(word, str) else []
+    close = difflib.get_close_matches(word, list(words), n=1) if isinstance(word, str) else []
     return f"Did you mean {close[0]!r}? " if close else ""
 
 
-def _meant(name: str, known: Iterable[str] | None = None) -> str:
-    """Return a hint for an attribute, or for an argument where others are `known`.
+def _meant(name: str, accepted: Iterable[str] | None = None) -> str:
+    """Return a hint for an attribute, or for an argument where others are `accepted`.
 
     Of what the name may mean here, that which is taken goes first.
     """
-    here, taken = ELSEWHERE.get(name, []), set(known or ())
-    fitting = [words for words in here if re.split(r"\W", words)[0] in taken]
-    alone = [words for words in here if re.fullmatch(r"\w+=", words)]  # arguments of some other call
-    others = [words for words in here if words not in alone]
+    suggestions, taken = ELSEWHERE.get(name, []), set(accepted or ())
+    fitting = [words for words in suggestions if re.split(r"\W", words)[0] in taken]
+    alone = [words for words in suggestions if re.fullmatch(r"\w+=", words)]  # arguments of some other call
+    others = [words for words in suggestions if words not in alone]
     close = [f"{word}=" for word in difflib.get_close_matches(name, taken, n=1)]
-    meant = next(iter([*fitting, *others, *(() if known is None else alone), *close]), "")
+    meant = next(iter([*fitting, *others, *(() if accepted is None else alone), *close]), "")
     return f" Did you mean {meant}?" if meant else ""

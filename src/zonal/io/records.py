@@ -13,17 +13,17 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, repr=False)
 class Records(Listing, Generic[R]):
-    """A table of objects: the rows are in ``found``; iterating, or indexing by number, gives them too."""
+    """A table of objects: the rows are in ``records``; iterating, or indexing by number, gives them too."""
 
-    found: tuple[R, ...] = ()
+    records: tuple[R, ...] = ()
 
     def text(self, width: int, rows: int | None = None) -> str:
         """Return the table, aligned; only the title if there are no rows."""
-        return super().text(width, rows) if self.found else self.title
+        return super().text(width, rows) if self.records else self.title
 
     def __iter__(self) -> Iterator[R]:  # type: ignore[override]
         """Yield the rows, in their order."""
-        return iter(self.found)
+        return iter(self.records)
 
     @overload
     def __getitem__(self, at: str) -> Sequence[Cell]: ...
@@ -33,4 +33,4 @@ class Records(Listing, Generic[R]):
     def __getitem__(self, at: slice) -> tuple[R, ...]: ...
     def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | R | tuple[R, ...]:
         """Return the cells of a column by its name, or rows by number."""
-        return super().__getitem__(at) if isinstance(at, str) else self.found[at]
+        return super().__getitem__(at) if isinstance(at, str) else self.records[at]

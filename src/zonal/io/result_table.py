@@ -232,7 +232,10 @@ def _broken(columns: list[list[str]]) -> list[list[str]]:
     """Return columns with their names broken at spaces, into as many lines for all."""
     words = [column[0].split() for column in columns]
     tall = max(map(len, words))
-    return [[""] * (tall - len(own)) + own + column[1:] for own, column in zip(words, columns, strict=True)]
+    return [
+        [""] * (tall - len(name_lines)) + name_lines + column[1:]
+        for name_lines, column in zip(words, columns, strict=True)
+    ]
 
 
 def _cut(columns: list[list[str]], right: Sequence[bool], width: int) -> list[list[str]]:

@@ -52,7 +52,7 @@ class SheetFile:
         self, path: Path, separator: str | None = None, decimal: str | None = None, new: bool = True
     ) -> None:
         name = path.name.lower()
-        ending = next((own for own in ENDINGS if name.endswith(own)), None)
+        ending = next((ending for ending in ENDINGS if name.endswith(ending)), None)
         fix = "End it in .csv, .tsv or .xlsx."
         need(ending is not None, "a sheet is written as CSV, with tabs, or for Excel", path.name, fix)
         free = not (new and path.exists())
@@ -80,13 +80,13 @@ class SheetFile:
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write the file, which must not exist."""
-        content, made = self.content(rows), False
+        content, created = self.content(rows), False
         try:
             with self.path.open("xb") as out:
-                made = True
+                created = True
                 out.write(content)
         except OSError as error:
-            if made:  # a part of a sheet is none
+            if created:  # a part of a sheet is none
                 self.path.unlink(missing_ok=True)
             raise CannotWrite(self.path, error) from error
 

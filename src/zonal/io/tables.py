@@ -122,8 +122,8 @@ class Table:
             mark, other, name = (",", ".", "comma") if "," in cell else (".", ",", "point")
             if mark == odd:
                 fix = f"Write {cell.strip().replace(mark, other)}, with a {MARKS[other]}."
-                said = f"but the decimal mark was said to be {self.decimal!r}"
-                unlike = said if self.decimal else "unlike others in its column"
+                declared = f"but the decimal mark was said to be {self.decimal!r}"
+                unlike = declared if self.decimal else "unlike others in its column"
                 raise InvalidInput(f"{what} has a decimal {name}, {unlike}", cell, fix)
             return cell.replace(",", ".")
 
@@ -164,9 +164,9 @@ class Table:
 
     def cells(self, column: str) -> Column:
         """Return the cells of a column as they are in the file; raise if there is no such column."""
-        found = self.find(column)
-        if found is not None:
-            return self.columns[found]
+        name = self.find(column)
+        if name is not None:
+            return self.columns[name]
         names = list(self.columns)
         if len(names) == 1 and any(mark in names[0] for mark in DELIMITERS):
             fix = "Split it into columns (in Excel: Data, Text to Columns), or save the sheet anew."
@@ -249,8 +249,8 @@ def _checked_mark(decimal: str | None) -> str:
     return decimal or ""
 
 
-def _need_content(some: object, file: Path) -> None:
-    need(some, "the file is empty", str(file), "Pass a file with a header and rows.")
+def _need_content(content: object, file: Path) -> None:
+    need(content, "the file is empty", str(file), "Pass a file with a header and rows.")
 
 
 def _read_text(file: Path) -> Table:
@@ -270,13 +270,13 @@ def _decoded(content: bytes, file: Path) -> str:
     try:
         if b"\0" in content:  # no text at all
             raise UnicodeError
-        found = content.decode("cp1252")
+        text = content.decode("cp1252")
     except UnicodeError:
         fix = "Save it again, encoded in UTF-8 (in Excel: CSV UTF-8)."
         raise InvalidInput("the file is not UTF-8 text", str(file), fix) from None
-    said = "is not UTF-8 and was read as Windows-1252. Check its accents and symbols, or save it as CSV UTF-8."
-    warn_user(UserWarning(f"{file.name} {said}"))
-    return found
+    warning = "is not UTF-8 and was read as Windows-1252. Check its accents and symbols, or save it as CSV UTF-8."
+    warn_user(UserWarning(f"{file.name} {warning}"))
+    return text
 
 
 def _of_text(file: Path, text: str, usual: str) -> Table:
@@ -314,7 +314,9 @@ def _of_rows(file: Path, numbered: Iterable[tuple[int, list[str]]], delimiter: s
     _check_title(file, names, below)
     _check_lengths(file, below, len(names), delimiter)
     cells = list(zip(*(row for _, row in below), strict=True)) or [()] * len(names)
-    columns = [own for own in zip(names, cells, strict=True) if own[0].strip() or any(map(str.strip, own[1]))]
+    columns = [
+        column for column in zip(names, cells, strict=True) if column[0].strip() or any(map(str.strip, column[1]))
+    ]
     _check_names(file, [name for name, _ in columns])
     return Table(file, dict(columns), len(below), [line for line, _ in below], delimiter)
 

@@ -67,8 +67,10 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
             if isinstance(own, StationaryFactor) and not isinstance(
                 own.profile, Closed
             ):  # those of Zonal itself are closed
+                _check_profile(own, side, type(term).__name__)  # before it is wrapped around a ring
                 wrapped: Any = axis.factor(own)
-                _check_profile(wrapped, side, type(term).__name__)
+                if wrapped is not own:
+                    _check_profile(wrapped, side, type(term).__name__)
 
 
 def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
@@ -89,6 +91,10 @@ def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
     definite = lowest >= -1e-8 * len(places)
     problem = f"the kernel is not positive semi-definite over {side / factor.lengthscale:.3g} lengthscales"
     need(definite, f"{problem} (eigenvalue {lowest:.3g})", name, fix)
+    mirrored = np.asarray(factor.profile.value(-apart[0].copy()), dtype=float)
+    even = mirrored.shape == apart[0].shape and np.allclose(mirrored, correlation[0], rtol=0, atol=1e-9)
+    turned = "Distances are of either sign here: write abs(r) in its profile."
+    need(even, "the profile of the kernel is not the same at r and at -r", name, turned)
 
 
 def custom(

@@ -87,7 +87,7 @@ class CombinationTable:
         self._keys: list[Floats] = []  # of the parts
         self.known: tuple[tuple[Floats, list[int]], ...] = ()  # weights, and the numbers of the parts
 
-    def enter(self, weights: Floats, keys: Floats) -> Floats:
+    def register(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum, as a column: its first entry is minus the number of the sum."""
         number = self._numbers.setdefault(weights.tobytes() + keys.tobytes(), len(self._numbers) + 1)
         if number > len(self.known):
@@ -115,7 +115,7 @@ class CombinationTable:
         keys = np.stack([self._keys[number] for number in distinct.tolist()], axis=1)
         return keys, where.reshape(parts.shape), weights
 
-    def apart(self, keys: Floats) -> ExpandedCombination:
+    def expand(self, keys: Floats) -> ExpandedCombination:
         """Return footprints split into parts; what is not a sum is its own only part."""
         sums = (keys[0] < 0).nonzero()[0]
         first = np.arange(keys.shape[1])

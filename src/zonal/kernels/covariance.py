@@ -30,13 +30,14 @@ from zonal.kernels.stationary import Profile
 TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
 FEW = 64  # most cases that are computed without removing duplicates
 MOST_KEPT = 1024  # factors of kernels whose averages are cached
-MOST_KIN = 16  # lengthscales for which a few cases are computed together
+MOST_TOGETHER = 16  # lengthscales for which a few cases are computed together
 
 
 class AxisCovariance:
     """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout.
 
-    `kin` are others that differ in the lengthscale only, the last ones used: a few cases are computed for all.
+    `same_profile` are others that differ in the lengthscale only, the last ones used: if a few cases are needed,
+    they are computed for all.
     """
 
     def __init__(
@@ -45,13 +46,13 @@ class AxisCovariance:
         measures: Sequence[Measure],
         profile: Profile,
         lengthscale: float,
-        kin: deque[AxisCovariance],
+        same_profile: deque[AxisCovariance],
     ) -> None:
         self._intervals = intervals
         self._measures = measures
         self._profile = profile
         self._scale = 1 / lengthscale
-        self._kin = kin
+        self._same_profile = same_profile
         self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
 
     def of(self, alike: PairCases | RepeatedPairs) -> Floats:
@@ -67,17 +68,17 @@ class AxisCovariance:
         all_shared = self._obtain(case[mean != mean])  # NaN
         mean = self._values.take(case)
         if not all_shared:
-            self._compute_alone(mean, alike)
+            self._compute_uncached(mean, alike)
         return mean
 
-    def _compute_alone(self, mean: Floats, alike: PairCases) -> None:
+    def _compute_uncached(self, mean: Floats, alike: PairCases) -> None:
         """Compute the averages of pairs without a shared case, some rows at a time."""
         case, some, others = alike
         step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
         for start in range(0, len(case), step):
             own = slice(start, start + step)
             where = case[own], some[:, own], others if case.ndim > 1 else others[:, own]
-            at, geometry, views, off_grid = self._intervals.alone(where)
+            at, geometry, views, off_grid = self._intervals.uncached(where)
             for profile, one in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
                 if one.any():
                     found = means(self._measures, views[:, one], profile, geometry[:, one], self._scale)
@@ -114,8 +115,8 @@ class AxisCovariance:
         if not all_shared:  # pairs without a shared case stay NaN
             known = geometry[0] >= 0
             cases, geometry, view = cases[known], geometry[:, known], view[known]
-        if self not in self._kin:
-            self._kin.append(self)
+        if self not in self._same_profile:
+            self._same_profile.append(self)
         if len(self._measures) == 1:
             self._fill(self._measures[0], profile, cases, geometry)
             return all_shared
@@ -126,12 +127,14 @@ class AxisCovariance:
 
     def _fill(self, measure: Measure, profile: Profile, cases: NDArray[np.intp], geometry: Floats) -> None:
         """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
-        if len(self._kin) == 1 or cases.size > FEW:
+        if len(self._same_profile) == 1 or cases.size > FEW:
             self._values[cases] = measure.mean(profile, geometry, self._scale)
             return
-        scales = np.array([own._scale for own in self._kin]).repeat(cases.size)
-        every = measure.mean(profile, np.tile(geometry, len(self._kin)), scales)
-        for own, values in zip(self._kin, every.reshape(len(self._kin), cases.size), strict=True):
+        scales = np.array([own._scale for own in self._same_profile]).repeat(cases.size)
+        every = measure.mean(profile, np.tile(geometry, len(self._same_profile)), scales)
+        for own, values in zip(
+            self._same_profile, every.reshape(len(self._same_profile), cases.size), strict=True
+        ):
             if own._values.size < self._intervals.cases:
                 own._grow()
             own._values[cases] = values
@@ -149,12 +152,14 @@ class CategoryCovariance:
 
 
 def averages(
-    layout: Any, measures: Sequence[Any], factor: Factor, kin: deque[AxisCovariance] | None = None
+    layout: Any, measures: Sequence[Any], factor: Factor, same_profile: deque[AxisCovariance] | None = None
 ) -> AxisCovariance | CategoryCovariance:
     """Return the averages of a factor of a kernel along an axis with this layout."""
     if isinstance(factor, CategoricalFactor):
         return CategoryCovariance(factor.correlation)
-    return AxisCovariance(layout, measures, factor.profile, factor.lengthscale, deque() if kin is None else kin)
+    return AxisCovariance(
+        layout, measures, factor.profile, factor.lengthscale, deque() if same_profile is None else same_profile
+    )
 
 
 class ProductTerm:
@@ -182,7 +187,7 @@ class CovarianceCache:
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
         self._kept: dict[tuple[int, Factor], AxisCovariance] = {}
-        self._kin: dict[tuple[int, Profile], deque[AxisCovariance]] = {}
+        self._same_profile: dict[tuple[int, Profile], deque[AxisCovariance]] = {}
         self._pieces: dict[Motif, Pieces] = {}
 
     def _factor(self, j: int, factor: Factor) -> AxisCovariance | CategoryCovariance:
@@ -190,12 +195,12 @@ class CovarianceCache:
         if (j, factor) in self._kept:
             return self._kept[j, factor]
         own = self.layout.axes[j].factor(factor)
-        kin = (
+        same_profile = (
             None
             if isinstance(own, CategoricalFactor)
-            else self._kin.setdefault((j, own.profile), deque(maxlen=MOST_KIN))
+            else self._same_profile.setdefault((j, own.profile), deque(maxlen=MOST_TOGETHER))
         )
-        found = averages(self.layout.parts[j], self.layout.measures[j], own, kin)
+        found = averages(self.layout.parts[j], self.layout.measures[j], own, same_profile)
         if isinstance(found, AxisCovariance):  # these cache what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))

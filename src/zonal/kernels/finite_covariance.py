@@ -82,25 +82,25 @@ class SubsetLayout:
         self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
         self._rows: dict[tuple[bytes, bytes], Row] = {}
 
-    def keys(self, footprints: Subsets, enter: bool = True) -> NDArray[Any]:
+    def keys(self, footprints: Subsets, register: bool = True) -> NDArray[Any]:
         """Return the keys of footprints, shape (1, n).
 
-        With `enter`, new ones are stored, for footprints that are used repeatedly.
+        With `register`, new ones are stored, for footprints that are used repeatedly.
         """
         keys = np.empty((1, len(footprints.members)), dtype=object)
         each = zip(footprints.members, footprints.shares, strict=True)
         for place, (members, shares) in enumerate(each):
             few, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
-            keys[0, place] = self._row(*seen, few, enter)
+            keys[0, place] = self._row(*seen, few, register)
         return keys
 
-    def _row(self, members: Ints, shares: Floats, few: tuple[Ints, Floats], enter: bool) -> Row:
+    def _row(self, members: Ints, shares: Floats, few: tuple[Ints, Floats], register: bool) -> Row:
         """Return the row of some members with their shares."""
         name = members.tobytes(), shares.tobytes()
         row = self._rows.get(name)
         if row is None:
-            row = Row(self._columns(members), shares, len(self._rows) if enter else -1, few)
-            if enter:
+            row = Row(self._columns(members), shares, len(self._rows) if register else -1, few)
+            if register:
                 self._rows[name] = row
         return row
 
@@ -113,7 +113,7 @@ class SubsetLayout:
         members, averaging = averaging_over((self.met[row.columns], row.shares) for row in keys[0])
         few, learning = averaging_over(row.few for row in keys[0])
         key = np.empty((1, 1), dtype=object)
-        key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), enter=True)
+        key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), register=True)
         return key
 
     def cells(self, space: FiniteSpace, depth: int, cells: Ints) -> NDArray[Any]:

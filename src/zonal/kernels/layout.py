@@ -77,13 +77,13 @@ class IntervalIndex:
         self._met: dict[tuple[float, ...], int] = {}  # that first case by geometry and view, of single intervals
         self.cases = 1  # their number
 
-    def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
-        """Return the keys of intervals, shape (6, n); new widths are entered if `enter`, else of kind 0."""
+    def keys(self, centers: Floats, widths: Floats, views: Sequence[int], register: bool) -> Floats:
+        """Return the keys of intervals, shape (6, n); new widths are entered if `register`, else of kind 0."""
         key = np.ones((6, len(centers)))
         key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
         known = self._kinds
         key[KIND] = [
-            known[own] if own in known else self._meet(*own, only_if_fits=True) if enter else 0
+            known[own] if own in known else self._register(*own, only_if_fits=True) if register else 0
             for own in zip(widths.tolist(), views, strict=True)
         ]
         half = 0.5 * widths if self._half is None else self._half
@@ -100,13 +100,13 @@ class IntervalIndex:
         key[KIND, place < 0] = 0  # sections by place begin at 0
         if not key[KIND].all():
             for at in (key[KIND] == 0).nonzero()[0].tolist():
-                key[:, at] = self._alone_of_its_kind(key[:, at], enter)
+                key[:, at] = self._register_single(key[:, at], register)
         return key
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
         side, width, known = self._side, self._side / pieces, self._kinds
-        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
+        kind = known[width, 0] if (width, 0) in known else self._register(width, 0)
         key = np.zeros((6, len(parts)))
         key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
         key[PLACE] = place = 2.0 * parts + 1.0
@@ -174,14 +174,14 @@ class IntervalIndex:
         """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
         return self._list[4].take(cases) if self._met else None
 
-    def alone(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
-        """Return which pairs (in the flattened array) share their case with no other, and as `_apart` of them."""
+    def uncached(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
+        """Return which pairs, in the flattened array, share their case with no other, and their `_geometry_of`."""
         case, some, others = alike
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
-        return at, *self._apart(some[:, row], others[:, column])
+        return at, *self._geometry_of(some[:, row], others[:, column])
 
-    def _apart(self, one: Floats, other: Floats) -> tuple[Floats, Ints, Flags]:
+    def _geometry_of(self, one: Floats, other: Floats) -> tuple[Floats, Ints, Flags]:
         """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""
         ranks = np.array(self._ranks)
         ours, theirs = ranks[one[VIEW].astype(np.intp)], ranks[other[VIEW].astype(np.intp)]
@@ -210,7 +210,7 @@ class IntervalIndex:
         narrow, wide = min(width, other), max(width, other)
         return self._half is not None or abs(wide - round(wide / narrow) * narrow) <= ROUNDING * wide
 
-    def _room_for(self, kind: int) -> bool:
+    def _can_hold(self, kind: int) -> bool:
         """Tell whether there may be one more kind, after making room for it."""
         if kind >= MOST_KINDS:
             return False
@@ -221,7 +221,7 @@ class IntervalIndex:
             self._pairs = grown
         return True
 
-    def _meet(self, width: float, view: int, only_if_fits: bool = False) -> int:
+    def _register(self, width: float, view: int, only_if_fits: bool = False) -> int:
         """Return the kind of a new width, and make sections of the list for all widths that it fits.
 
         With `only_if_fits`, a width that does not fit all others gets none: 0 is returned.
@@ -231,7 +231,7 @@ class IntervalIndex:
         if only_if_fits and not all(self._fits(width, other) for other, seen in self._kinds if seen == view):
             return 0
         kind = len(self._kinds) + len(self._single) + 1
-        if not self._room_for(kind):
+        if not self._can_hold(kind):
             return 0
         pieces, end = [], self.cases
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
@@ -245,14 +245,14 @@ class IntervalIndex:
             self._pairs[number, :, kind] = end, room, theirs, ours
             pieces.append((end, room, half, wide, narrow))
             end += room + 1
-        self._enter(pieces, end, view)
+        self._write_sections(pieces, end, view)
         self._kinds[width, view], self.cases = kind, end
         for single in self._single.values():
             if single[VIEW] == view:
                 self._beside(single, [self._places(width, view, kind)])
         return kind
 
-    def _enter(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
+    def _write_sections(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
         """Write the cases of new sections into the list, which then has `end` entries."""
         self._reserve(end)
         for first, room, half, wide, narrow in pieces:
@@ -265,13 +265,13 @@ class IntervalIndex:
         if end > self._list.shape[1]:
             self._list = np.concatenate((self._list, np.full((5, max(end, self.cases)), np.nan)), axis=1)
 
-    def _alone_of_its_kind(self, key: Floats, enter: bool) -> Floats:
+    def _register_single(self, key: Floats, register: bool) -> Floats:
         """Return the key of an interval not on the grid as a kind of its own, or unchanged if there is no room."""
         name = key.item(CENTER), key.item(WIDTH), int(key[VIEW])
         if name in self._single:
             return self._single[name]
         kind = len(self._kinds) + len(self._single) + 1
-        if not enter or self._single_cases > MOST_SINGLE or not self._room_for(kind):
+        if not register or self._single_cases > MOST_SINGLE or not self._can_hold(kind):
             return key
         self._single[name] = single = key.copy()
         single[KIND] = kind
@@ -296,7 +296,7 @@ class IntervalIndex:
         others = np.concatenate(kinds, axis=1)
         at = np.arange(others.shape[1]) + (starts - np.cumsum(sizes) + sizes).repeat(sizes)
         pairs = np.broadcast_to(single[:, None], others.shape), others
-        geometry, _, off_grid = self._apart(*pairs)
+        geometry, _, off_grid = self._geometry_of(*pairs)
         self._list[:3, at], self._list[3, at] = geometry, single[VIEW]
         at, view, met = at[off_grid], single.item(VIEW), self._met
         each = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
@@ -320,16 +320,16 @@ class CategoryIndex:
         self._frequencies = np.zeros((0, len(axis.symbols)))
         self._overlap = np.zeros((0, 0))
 
-    def keys(self, pools: Floats, shares: Floats, views: Sequence[int], enter: bool) -> Floats:
+    def keys(self, pools: Floats, shares: Floats, views: Sequence[int], register: bool) -> Floats:
         """Return the keys of sets of symbols, shape (1, n): their numbers in order of entry."""
         wanted, known = pools.tolist(), self._numbers
         fresh = [pool for pool in dict.fromkeys(wanted) if pool not in known]
         if fresh:
-            self._enter(fresh)
+            self._register(fresh)
             known = self._numbers
         return np.array([[known[pool] for pool in wanted]], dtype=float)
 
-    def _enter(self, fresh: list[float]) -> None:
+    def _register(self, fresh: list[float]) -> None:
         """Number new sets, and compute their overlaps with all."""
         more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
         every = np.concatenate([self._frequencies, more])
@@ -345,7 +345,7 @@ class CategoryIndex:
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of parts of the axis: all symbols together, or single symbols."""
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
-        return self.keys(pools, pools, (), enter=True)
+        return self.keys(pools, pools, (), register=True)
 
     def pairs(self, some: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
@@ -389,20 +389,22 @@ class ProductLayout:
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
         self.sums = CombinationTable()
-        self._meet(feedback)
+        self._register(feedback)
         ends = np.cumsum([part.rows for part in self.parts]).tolist()
         self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
 
-    def keys(self, footprints: Footprints, enter: bool = True) -> Floats:
+    def keys(self, footprints: Footprints, register: bool = True) -> Floats:
         """Return the keys of footprints, one column each.
 
-        With `enter`, new ones are stored, for footprints that are used repeatedly.
+        With `register`, new ones are stored, for footprints that are used repeatedly.
         """
         (centers, widths), views = footprints.extents, self._views_of(footprints)
         if len(self.parts) == 1:
-            return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
+            return self.parts[0].keys(centers[:, 0], widths[:, 0], views, register)
         each = zip(self.parts, centers.T, widths.T, strict=True)
-        return self._together([part.keys(center, width, views, enter) for part, center, width in each], enter)
+        return self._together(
+            [part.keys(center, width, views, register) for part, center, width in each], register
+        )
 
     def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
         """Return the keys of cells of a depth, encoded by `space` as rows of parts of the axes."""
@@ -410,19 +412,19 @@ class ProductLayout:
         if not pieces[1:]:
             return self.parts[0].cells(cells[:, 0], pieces[0])
         each = zip(self.parts, cells.T, pieces, strict=True)
-        return self._together([part.cells(own, number) for part, own, number in each], enter=True)
+        return self._together([part.cells(own, number) for part, own, number in each], register=True)
 
-    def _together(self, keys: list[Floats], enter: bool) -> Floats:
+    def _together(self, keys: list[Floats], register: bool) -> Floats:
         if all(self.symbols):
-            keys.append(self._numbers(np.concatenate(keys), enter))
+            keys.append(self._numbers(np.concatenate(keys), register))
         return np.concatenate(keys)
 
-    def _numbers(self, keys: Floats, enter: bool) -> Floats:
+    def _numbers(self, keys: Floats, register: bool) -> Floats:
         """Return the numbers of sequences in order of entry, shape (1, n); -1 for those not entered."""
         known, numbers = self._sequences, []
         for key in keys.T:
             own = key.tobytes()
-            numbers.append(known.setdefault(own, len(known)) if enter else known.get(own, -1))
+            numbers.append(known.setdefault(own, len(known)) if register else known.get(own, -1))
         return np.array([numbers], dtype=float)
 
     def totals(self, footprints: Footprints) -> Floats:
@@ -433,12 +435,12 @@ class ProductLayout:
 
     def summed(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum of footprints, as a column."""
-        return self.sums.enter(weights, keys)
+        return self.sums.register(weights, keys)
 
     def pairs(self, some: Floats, others: Floats) -> Pairs | CombinationPairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
         if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
-            sides = self.sums.apart(some), self.sums.apart(others)
+            sides = self.sums.expand(some), self.sums.expand(others)
             return CombinationPairs(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
         if not self.parts[1:]:
             return [self.parts[0].pairs(some, others)], some, others
@@ -468,9 +470,9 @@ class ProductLayout:
         if footprints.feedbacks is None:
             return (0,) * int(footprints.extents.shape[1])
         known = self._views
-        return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
+        return [known[own] if own in known else self._register(own) for own in footprints.feedbacks]
 
-    def _meet(self, feedback: Feedback) -> int:
+    def _register(self, feedback: Feedback) -> int:
         """Return the number of a new feedback."""
         number = len(self._views)
         for axis, measures in zip(self.axes, self.measures, strict=True):

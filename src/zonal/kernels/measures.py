@@ -32,7 +32,7 @@ class Measure(ABC):
 
     finite = False  # whether it is points with weights
     ends = True  # whether it is 0 beyond its reach
-    odd = False  # whether it is antisymmetric
+    antisymmetric = False  # about the centre of the interval
     total = 1.0  # of its weights, which multiplies the prior mean: 1 for averages, 0 for slopes
 
     @abstractmethod
@@ -97,8 +97,8 @@ class PointMeasure(Measure):
         complete = self.places.shape == self.weights.shape == self.fixed.shape == (size,)
         need(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
-        self.odd = not _mirrored(self.weights, 1)
-        opposite = (self.places, self.fixed, self.weights) if self.odd else (self.places, self.fixed)
+        self.antisymmetric = not _mirrored(self.weights, 1)
+        opposite = (self.places, self.fixed, self.weights) if self.antisymmetric else (self.places, self.fixed)
         fits = all(_mirrored(own, -1) for own in opposite)
         fix = "Pass positions in order, symmetric about 0, with weights to match."
         need(fits, "a measure must be symmetric or antisymmetric", self.places.tolist(), fix)

@@ -33,6 +33,8 @@ class Far(Profile):
     It is a Chebyshev polynomial of the squared distance.
     """
 
+    smooth = True
+
     def __init__(self, profile: Profile, period: float, images: int) -> None:
         self._reach = (images + 1) * period / 2
         for terms in TERMS:

@@ -1,7 +1,8 @@
 """Profiles: stationary kernels of one axis at lengthscale one, with the averages that follow from them.
 
 A profile is a function of the distance; that is all a new one has to define, since its averages are then computed
-numerically (`mean_under`), to about 1e-12. Integrals in closed form, if known, are faster (`Closed`).
+numerically (`mean_under`), to about 1e-12, on pieces that are halved until they resolve it (`Resolution`).
+Integrals in closed form, if known, are faster (`Closed`).
 
 Everything is in units of the lengthscale, and intervals are given by the distance of their centres and their
 widths, not by endpoints: differences of endpoints would lose half the digits.
@@ -12,12 +13,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from zonal._blas import one_thread
 from zonal._types import Floats, Ints
+from zonal.errors import InvalidInput
 
 Variances = tuple[float | None, float | None, float | None]
 
@@ -25,12 +28,19 @@ POINT = 1e-12  # lengthscales: anything narrower counts as a point
 WIDE = 9.0  # standard deviations, beyond which a normal density is taken as 0
 NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
 EDGE = 0.5 - 1e-12  # from the centre, in widths: farther out counts as outside
-CASES = 1 << 11  # integrated at once
+AT_ONCE = 1 << 18  # values of a profile computed at once
+RESOLVED = 1e-9  # error of interpolation on a piece; integrals of smooth functions are then right to rounding
+SHORTEST_PIECE = 1e-12  # of the distance from 0: a piece that holds a jump
+MOST_PIECES = 1 << 15  # of a profile
 _FIRST = 1 / 16  # lengthscales from distance 0, where kernels may have a kink, to the next break
 _BREAKS = np.linspace(-WIDE, WIDE, 13)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 _FINE_NODES, _FINE_WEIGHTS = np.polynomial.legendre.leggauss(16)
+_CHECKED = 2 * np.append((0.5 + (math.sqrt(5) - 1) / 2 * np.arange(48)) % 1, [0.0, 1.0]) - 1  # spread over a piece
+_INTERPOLATION = np.linalg.solve(
+    np.polynomial.legendre.legvander(_FINE_NODES, 15).T, np.polynomial.legendre.legvander(_CHECKED, 15).T
+)  # from values at the nodes to values at the checked places
 
 
 class Profile(ABC):
@@ -40,6 +50,7 @@ class Profile(ABC):
     """
 
     spectrum: Callable[[Floats], Floats] | None = None  # density, up to a constant factor
+    smooth = False  # whether it is known to need no pieces shorter than their distance from 0
 
     @abstractmethod
     def value(self, r: Floats) -> Floats:
@@ -56,7 +67,7 @@ class Profile(ABC):
             return np.asarray(np.clip(ramp, 0.0, 1.0) / np.maximum(wide, POINT)[case])
 
         breaks = np.stack([-half, -flat, flat, half], axis=1)
-        mean = mean_under(self.value, gap, breaks, trapezoid)
+        mean = mean_under(self, gap, breaks, trapezoid)
         return np.where(wide > POINT, mean, self.value(gap))
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
@@ -67,7 +78,7 @@ class Profile(ABC):
             std = safe[case]
             return np.asarray(np.exp(-0.5 * (t / std) ** 2) / (math.sqrt(2 * math.pi) * std))
 
-        mean = mean_under(self.value, gap, np.multiply.outer(safe, _BREAKS), normal)
+        mean = mean_under(self, gap, np.multiply.outer(safe, _BREAKS), normal)
         return np.where(spread > POINT, mean, self.value(gap))
 
     def softened(self, gap: Floats, wide: Floats, spread: Floats) -> Floats:
@@ -88,7 +99,7 @@ class Profile(ABC):
 
         breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
         breaks.sort(axis=1)
-        mean[soft] = mean_under(self.value, gap, breaks, density)
+        mean[soft] = mean_under(self, gap, breaks, density)
         return mean
 
     @cached_property
@@ -117,6 +128,8 @@ class Closed(Profile):
     narrow intervals, so narrow ones are integrated by Gauss-Legendre rules on pieces where the integrand is
     smooth. Every method is accurate to about 1e-15 where it is used; `mean` chooses.
     """
+
+    smooth = True
 
     @abstractmethod
     def first(self, r: Floats) -> Floats:
@@ -324,29 +337,85 @@ def _pieces(edges: Floats) -> tuple[Floats, Floats]:
     return nodes.reshape(shape), weights.reshape(shape)
 
 
+class Resolution:
+    """Pieces of the distance on each of which 16 points resolve a profile, for integrals over it.
+
+    They begin at distance 0, where kernels may have a kink, and their lengths double with the distance unless the
+    profile needs shorter ones, as a periodic one does. The error of interpolation on a piece decides. Which pieces
+    there are follows from the profile alone.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._edges = np.zeros(1)  # from 0 on
+        self._longest = _FIRST  # piece of those between the last two doublings
+        self._reach = _FIRST  # to which the next pieces go
+
+    def edges(self, reach: float) -> Floats:
+        """Return the edges of the pieces from minus to plus some distance, or a little farther."""
+        while self._edges[-1] < reach:
+            start, stop = float(self._edges[-1]), self._reach
+            pieces = np.array([start, stop])
+            if not self._profile.smooth:
+                number = math.ceil((stop - start) / (2 * self._longest))
+                pieces = self._refined(np.linspace(start, stop, number + 1))
+            self._longest = float(np.diff(pieces).max())
+            self._edges, self._reach = np.concatenate((self._edges, pieces[1:])), 2 * stop
+        return np.concatenate((-self._edges[:0:-1], self._edges))
+
+    def _refined(self, edges: Floats) -> Floats:
+        """Return edges with more of them between: a piece is halved if interpolation on it shows an error."""
+        starts, lengths = edges[:-1], np.diff(edges)
+        refined, number = [edges[-1:]], len(self._edges)
+        while starts.size:
+            if number + starts.size > MOST_PIECES:
+                problem = f"the profile of the kernel changes too often within {edges[-1]:.3g} lengthscales"
+                raise InvalidInput(problem, self._profile, "Pass a longer lengthscale, or a longer period.")
+            coarse = (self._error(starts, lengths) > RESOLVED) & (lengths > SHORTEST_PIECE * edges[-1])
+            refined.append(starts[~coarse])
+            number += len(refined[-1])
+            half = lengths[coarse] / 2
+            starts, lengths = np.concatenate((starts[coarse], starts[coarse] + half)), np.tile(half, 2)
+        return np.sort(np.concatenate(refined))
+
+    def _error(self, starts: Floats, lengths: Floats) -> Floats:
+        """Return by how much the profile differs on pieces from a polynomial through 16 points."""
+        places = starts[:, None] + lengths[:, None] / 2 * (1 + np.concatenate((_FINE_NODES, _CHECKED)))
+        values = np.asarray(self._profile.value(places.ravel()), dtype=float).reshape(places.shape)
+        nodes, checked = np.split(values, [len(_FINE_NODES)], axis=1)
+        with one_thread():
+            return np.asarray(np.abs(checked - nodes @ _INTERPOLATION).max(axis=1))
+
+
+_resolution = lru_cache(1024)(Resolution)
+
+
 def mean_under(
-    value: Callable[[Floats], Floats],  # smooth but for a kink at 0, on a scale of about 1, and larger far away
+    profile: Profile,
     gap: Floats,  # shape (n,): the value that distances are relative to
     breaks: Floats,  # shape (n, b): where the density is not smooth, sorted, relative to `gap`; 0 beyond them
-    density: Callable[[Any, Floats], Floats],  # of case numbers (m, 1) and distances from `gap` (m, k)
+    density: Callable[[Ints, Floats], Floats],  # of case numbers (m, 1) and distances from `gap` (m, k)
 ) -> Floats:
-    """Return the mean of an even function of the distance when the distance is random."""
+    """Return the mean of a profile when the distance is random."""
     mean = np.empty(len(gap))
-    farthest = np.abs(gap) + np.abs(breaks).max(axis=1)
-    # The number of panels of a case must not depend on which others are computed with it.
-    panels = np.ceil(np.log2(np.maximum(farthest / _FIRST, 1))).astype(int) + 1
-    for number in np.unique(panels).tolist():
-        (own,) = (panels == number).nonzero()
-        doubling = _FIRST * 2.0 ** np.arange(number)
-        grading = np.concatenate([-doubling[::-1], [0.0], doubling])
-        for start in range(0, len(own), CASES):
-            some = own[start : start + CASES]
-            graded = np.clip(grading - gap[some, None], breaks[some, :1], breaks[some, -1:])
-            edges = np.concatenate([breaks[some], graded], axis=1)
+    low, high = gap + breaks[:, 0], gap + breaks[:, -1]
+    pieces = _resolution(profile).edges(float(np.maximum(-low, high).max(initial=0.0)))
+    first = np.searchsorted(pieces, low, side="right")
+    inside = np.searchsorted(pieces, high, side="left") - first
+    # The number of pieces of a case must not depend on which others are computed with it.
+    numbers = 2 ** np.ceil(np.log2(np.maximum(inside, 1))).astype(int)
+    for number in np.unique(numbers).tolist():
+        (alike,) = (numbers == number).nonzero()
+        step = AT_ONCE // (len(_FINE_NODES) * (number + breaks.shape[1])) + 1
+        for start in range(0, len(alike), step):
+            cases = alike[start : start + step]
+            at = np.minimum(first[cases, None] + np.arange(number), len(pieces) - 1)
+            within = np.clip(pieces[at] - gap[cases, None], breaks[cases, :1], breaks[cases, -1:])
+            edges = np.concatenate([breaks[cases], within], axis=1)
             edges.sort(axis=1)
             half = np.diff(edges)[..., None] / 2
-            away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(some), -1)  # from the gap
-            weights = (half * _FINE_WEIGHTS).reshape(len(some), -1)
-            values = value(gap[some, None] + away) * density(some[:, None], away) * weights
-            mean[some] = np.add.reduce(values, 1)
+            away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(cases), -1)  # from the gap
+            weights = (half * _FINE_WEIGHTS).reshape(len(cases), -1)
+            values = profile.value(gap[cases, None] + away) * density(cases[:, None], away) * weights
+            mean[cases] = np.add.reduce(values, 1)
     return mean

@@ -29,7 +29,7 @@ from zonal.study.summary import UNMEASURED, headline, is_empty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Kind = Literal["history", "tree", "model", "map", "cells"]
 
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 
-def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
+def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
     """Plot a study.
 
     An existing title of `ax` stays; else it is what is measured (or the name of its file, if that has no name) and
@@ -64,14 +64,15 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     study : Study
         On any space.
     kind : {"history", "tree", "model", "map", "cells"}, optional
-        The measurements in order; the tree of regions as an icicle, above its axis if there is only one;
-        the correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
-        of all pairs of more axes or one per symbol, the tree for sequences and for hierarchies without features.
+        The measurements in order; the tree of regions as an icicle, above its axis if there is only one; the
+        correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis.
+        By default what suits the space: f with bands along one axis, a map of two, maps of all pairs of more axes
+        or one per symbol, the tree for sequences and for hierarchies without features.
     **more
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """
-    known = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
-    need(known, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
+    is_kind = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
+    need(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
         drawn.set_title(headline(study, study.value_name), fontsize="medium")
@@ -80,7 +81,7 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     return drawn
 
 
-def _picture(study: Reading, kind: Kind | None) -> Any:
+def _picture(study: Study, kind: Kind | None) -> Any:
     """Return the function that draws a kind of plot of a study."""
     named: dict[str, Any] = {
         "history": plot_history,
@@ -93,7 +94,7 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     return named[kind or _suited(study)]
 
 
-def _suited(study: Reading) -> str:
+def _suited(study: Study) -> str:
     """Return the kind of plot that suits the space of a study."""
     space = study.space
     if study.models:
@@ -109,7 +110,7 @@ def _is_flat(space: Any) -> bool:
     return bool(len(space.lines) == space.d == 2)
 
 
-def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:
+def _explained_cells(study: Study, ax: Axes | None = None, **more: Any) -> Axes:
     """Plot the cells with axis and legend, which figures with several plots add themselves."""
     drawn = plot_cells(study, ax, **more)
     set_axis(drawn, study.space, 0)

@@ -11,12 +11,13 @@ import numpy as np
 from zonal._types import Floats
 from zonal.errors import InvalidInput, need
 from zonal.plotting import style
+from zonal.plotting.outlines import outline
 from zonal.plotting.style import Mark, box, draw_marks, marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Function = Callable[[Floats], Floats]
 
@@ -36,11 +37,11 @@ class Curve(NamedTuple):
 
 def along(space: Any) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
-    found = space.lines
-    return found[0] if len(found) == 1 else None
+    axes = space.lines
+    return axes[0] if len(axes) == 1 else None
 
 
-def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_function(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot f along its only continuous axis or feature, with its posterior.
 
     The study is on a box of one axis, on members with one feature, or on a `Product` of one continuous axis and
@@ -56,7 +57,10 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     if curves[0].symbols:  # for other symbols a band across may be measured: the curve is hatched instead
         hatched = [mark for mark in marked if "hatch" in mark.style]
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
-    confidence_bands = [_posterior(study, ax, *own, hatched, j) for own in zip(curves, style.OTHERS, strict=False)]
+    confidence_bands = [
+        _posterior(study, ax, *curve_and_colour, hatched, j)
+        for curve_and_colour in zip(curves, style.OTHERS, strict=False)
+    ]
     confidence_bands[0].set_label("two standard deviations")
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=style.FUNCTION, lw=1.6, label="reward function f")
@@ -64,12 +68,12 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     style.set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
     ax.set_ylabel(style.value_label(study))
-    draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(outline(region)[j], (0, 1))], across=True)
     style.legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
 
-def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
+def _posterior(study: Study, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
     """Draw mean and band of one curve, hatched where it is marked; return the band."""
     mean, std = study.predict(curve.regions)
     ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
@@ -78,32 +82,32 @@ def _posterior(study: Reading, ax: Axes, curve: Curve, colour: str, hatched: lis
     inside: dict[tuple[str, str], Any] = {}
     for mark in hatched:
         if study.space.region(curve.symbols).overlaps(mark.region):
-            left, right = mark.region.drawn[j]
-            own = mark.label, mark.style["hatch"]
-            inside[own] = inside.get(own, False) | ((curve.x >= left) & (curve.x <= right))
+            left, right = outline(mark.region)[j]
+            key = mark.label, mark.style["hatch"]
+            inside[key] = inside.get(key, False) | ((curve.x >= left) & (curve.x <= right))
     for (label, hatch), where in inside.items():
-        known = label in ax.get_legend_handles_labels()[1]
+        is_labelled = label in ax.get_legend_handles_labels()[1]
         look: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
-        ax.fill_between(curve.x, low, high, where=where, label=None if known else label, **look)
+        ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label, **look)
     return band
 
 
 def _with_symbols(mark: Mark) -> Mark:
     """Return a mark that names its symbols, beside it or in the legend."""
     region: Any = mark.region
-    named = ", ".join(" or ".join(map(str, own)) for own in region.symbols if own is not None)
+    named = ", ".join(" or ".join(map(str, symbols)) for symbols in region.symbols if symbols is not None)
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
 def combinations(region: Any) -> Iterator[dict[str, Any]]:
     """Yield every combination of the symbols of a region, by axis; an empty one if there are no symbols."""
-    each = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
-    named = {name: symbols for name, symbols in each if symbols is not None}
+    pairs = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
+    named = {name: symbols for name, symbols in pairs if symbols is not None}
     for symbols in itertools.product(*named.values()):
         yield dict(zip(named, symbols, strict=True))
 
 
-def curves_along(study: Reading, j: int) -> list[Curve]:
+def curves_along(study: Study, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, or the best ones if there are too many."""
     space = study.space
     if space.axes is None:
@@ -124,14 +128,14 @@ def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
     return Curve(", ".join(map(str, symbols.values())) or "posterior mean of f", symbols, x, points)
 
 
-def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
+def _bars(study: Study, ax: Axes, j: int, curves: list[Curve]) -> None:
     """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
     _references(study, ax, j)
     told = [trial for trial in style.told(study) if trial.minus is None][-MOST_BARS:]
     if not told:
         return
     colours = _colours(study.space, curves, [trial.region for trial in told])
-    edges = np.array([trial.region.drawn[j] for trial in told])
+    edges = np.array([outline(trial.region)[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
     middle = style.middles(study.space, j, edges)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
@@ -139,26 +143,26 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
 
 
-def _references(study: Reading, ax: Axes, j: int) -> None:
+def _references(study: Study, ax: Axes, j: int) -> None:
     """Mark, along the lower edge, where differences were measured, and what was subtracted."""
     measured = [trial.region for trial in style.told(study) if trial.minus is not None]
     below: dict[str, Any] = {"ls": "none", "ms": 5, "transform": ax.get_xaxis_transform(), "zorder": 2.6}
     marks = ((measured, "D", "measured as a difference"), (style.subtracted(study), "x", "subtracted from it"))
     for regions, mark, label in marks:
         if regions:
-            x = style.middles(study.space, j, np.array([region.drawn[j] for region in regions]))
+            x = style.middles(study.space, j, np.array([outline(region)[j] for region in regions]))
             ax.plot(x, [0.03] * len(x), marker=mark, color=style.INK, mfc="none", label=label, **below)
 
 
 def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
     """Return the colours of regions: those of the curves whose symbols they have, else black."""
-    each = zip(curves, style.OTHERS, strict=False)
-    parts = [(space.region(curve.symbols), colour) for curve, colour in each if curve.symbols]
-    found = ((colour for part, colour in parts if part.holds(region)) for region in regions)
-    return [next(own, style.INK) for own in found]
+    coloured = zip(curves, style.OTHERS, strict=False)
+    parts = [(space.region(curve.symbols), colour) for curve, colour in coloured if curve.symbols]
+    fitting = ((colour for part, colour in parts if part.holds(region)) for region in regions)
+    return [next(colours, style.INK) for colours in fitting]
 
 
-def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot the posterior of each leaf of a study on a space of one axis, like the paper's first figure.
 
     Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.
@@ -168,15 +172,15 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     ax = style.axes_or_new(ax)
     tree, confidence_bands = study.tree, study.confidence_bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
+    left, right = np.array([outline(cell)[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], confidence_bands.confidence[leaves]
     reach = confidence + confidence_bands.variation[leaves]
     x = space.axes[0].spread(1000)
     y = np.empty(0) if f is None else f(x[:, None])
     low, high = (float(of(np.append(mean, y))) for of in (np.min, np.max))
     # The widest bands are cut off; the narrowest are shown completely.
-    known = reach[np.isfinite(reach)]
-    margin = max(0.6 * (high - low), 1.1 * float(known.min()) if known.size else 1.0)
+    finite = reach[np.isfinite(reach)]
+    margin = max(0.6 * (high - low), 1.1 * float(finite.min()) if finite.size else 1.0)
     far = 10 * (margin + high - low)
     for half, alpha, label in (
         (np.minimum(reach, far), 0.18, "plus variation of f within it"),
@@ -188,9 +192,9 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     if f is not None:
         ax.plot(x, y, color=style.FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
-    draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(outline(region)[0], (0, 1))], across=True)
     ax.set_ylim(low - margin, high + margin)
-    ax.set_xlim(*space.cell((0, 0)).drawn[0])
+    ax.set_xlim(*outline(space.cell((0, 0)))[0])
     if style.axis_of(space, 0).scale == "log":
         ax.set_xscale("log")
     ax.set_ylabel(style.value_label(study))

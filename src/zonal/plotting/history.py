@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonal.simulation.rehearsal import Rehearsal
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
 MOST_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
-MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "asked": "|"}
+MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
 
 
-def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_history(study: Study, ax: Axes | None = None) -> Axes:
     """Plot the measurements of a study in order, and the average of the best region so far.
 
     There is a dot per measured average and a diamond per measured difference, darker for smaller regions, with its
@@ -80,16 +80,16 @@ def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floa
     bar.set_label("depth in the tree: small regions are dark")
 
 
-def _ticks(study: Reading, ax: Axes) -> None:
+def _ticks(study: Study, ax: Axes) -> None:
     """Draw a tick at the bottom for every trial without a value."""
     for state, mark in MARKS.items():
         x = [trial.number for trial in study.trials if trial.state == state]
-        label = "pending" if state == "asked" else state
+        label = state
         if x:
             ax.plot(x, [0.03] * len(x), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
 
 
-def _best_so_far(study: Reading, ax: Axes) -> None:
+def _best_so_far(study: Study, ax: Axes) -> None:
     """Draw the average of the recommended region, with its posterior at that time."""
     x, mean, std = best_then(study)
     (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="average of the region that was the best then")
@@ -99,7 +99,7 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
     _clip(study, ax, mean, std)
 
 
-def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
+def _clip(study: Study, ax: Axes, mean: Floats, std: Floats) -> None:
     """Limit the plot to what was measured and found; the band of the first few measurements may lie beyond it."""
     seen = [(trial.value, trial.sem or 0.0) for trial in told(study)]
     ends = [edge for value, error in seen if value is not None for edge in (value - error, value + error)]
@@ -110,11 +110,11 @@ def _clip(study: Reading, ax: Axes, mean: Floats, std: Floats) -> None:
     ax.set_ylim(max(bottom, low - margin), min(top, high + margin))
 
 
-def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
+def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
     # Events do not store the best region: it is computed again, which takes long for large trees.
-    each = max(len(study.tree) * study.measured**2 * len(study.models), 1)
-    number = min(study.measured, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
+    work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
+    number = min(study.measured, int(np.clip(WORK / work, 2, MOST_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.measured > 1:
         moments = np.unique(np.linspace(1, study.measured, number).round().astype(int))
@@ -122,20 +122,23 @@ def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
-    mean, std = np.array([own._settle()[1:] for own in then]).T
+    best = [moment.recommend() for moment in then]
+    mean, std = np.array([[answer.mean, answer.std] for answer in best]).T
     return x, mean, std
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
     """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per player."""
     ax, names = axes_or_new(ax), list(rehearsal.campaigns)
-    for place, (name, own) in enumerate(rehearsal.campaigns.items()):
+    for place, (name, campaigns) in enumerate(rehearsal.campaigns.items()):
         colour = ESTIMATE if name.startswith("Zonal") else FUNCTION
-        runs = len(own.regrets)
+        runs = len(campaigns.regrets)
         spread = place + 0.24 * (np.arange(runs) / max(runs - 1, 1) - 0.5)
-        ax.scatter(own.regrets, spread, s=12, color=colour, alpha=0.35, lw=0)
-        error = 0.0 if np.isnan(own.sem) else own.sem
-        ax.errorbar(own.mean, place, xerr=error, fmt="o", color=colour, ms=6, capsize=3, mec="white", mew=0.8)
+        ax.scatter(campaigns.regrets, spread, s=12, color=colour, alpha=0.35, lw=0)
+        error = 0.0 if np.isnan(campaigns.sem) else campaigns.sem
+        ax.errorbar(
+            campaigns.mean, place, xerr=error, fmt="o", color=colour, ms=6, capsize=3, mec="white", mew=0.8
+        )
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))

@@ -8,13 +8,14 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.plotting import style
+from zonal.plotting.outlines import outline, short_name
 from zonal.plotting.style import box, draw_marks, marks
 from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 NARROWEST = 0.01  # of the plot: narrower rectangles have no room for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
@@ -24,7 +25,7 @@ MOST_LOOKS = 5  # beyond which a dot does not grow
 DARK = 0.45  # lightness below which text is white
 
 
-def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
     Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
@@ -37,7 +38,7 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     edges = _shelves(study, [cell.weight for cell in cells])
     wide, line = edges[:, 1] - edges[:, 0] > EDGED, style.is_line(space)
     if line:
-        edges = np.array([cell.drawn[0] for cell in cells])
+        edges = np.array([outline(cell)[0] for cell in cells])
         style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shelves = _coloured(study, ax, boxes, wide)
@@ -51,13 +52,13 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     if not line:
         ax.set_xticks([])
         ax.set_xlabel(f"regions in the order of the tree{best}", wrap=True)
-    if cells[0].label:
+    if short_name(cells[0]):
         _name(ax, edges, cells, shelves)
     style.legend_above(ax)
     return ax
 
 
-def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
+def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     """Draw the rectangles, coloured by posterior mean, with edges if they are wide; return what is coloured."""
     from matplotlib.collections import PolyCollection
 
@@ -68,7 +69,7 @@ def _coloured(study: Reading, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     return ax.add_collection(shelves)
 
 
-def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
+def _dots(study: Study, ax: Axes, middle: Floats) -> None:
     """Draw a dot in every region measured."""
     measured, count = np.flatnonzero(study.tree.count), study.tree.count
     if len(measured):
@@ -78,7 +79,7 @@ def _dots(study: Reading, ax: Axes, middle: Floats) -> None:
         )  # fmt: skip
 
 
-def _framed(study: Reading, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
+def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
@@ -97,7 +98,7 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
     room, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
     height = room.height / ax.get_ylim()[0]
     for row in np.flatnonzero(width > NARROWEST):
-        (depth, _), label = cells[row].node, cells[row].label
+        (depth, _), label = cells[row].node, short_name(cells[row])
         text = ax.text(
             edges[row].mean(), depth + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
             color="white" if light[row] < DARK else "black", zorder=4.5,
@@ -107,7 +108,7 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
             text.remove()
 
 
-def _shelves(study: Reading, weight: list[float]) -> Floats:
+def _shelves(study: Study, weight: list[float]) -> Floats:
     """Return both edges of every node: its share of the space, from 0 to 1."""
     parent, within = study.tree.parent, np.zeros(len(weight))
     np.add.at(within, parent[1:], weight[1:])

@@ -17,14 +17,14 @@ from zonal.plotting.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, le
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 MOST_TICKS = 24
 # Styles, so that no line hides another.
 LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
 
 
-def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_model(study: Study, ax: Axes | None = None) -> Axes:
     """Plot the correlation of f at two points, as learned or given, against their distance on each axis.
 
     The study has a Gaussian belief and a kernel that is not the user's function. There is a line for each
@@ -55,19 +55,19 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _curve(study: Reading, ax: Axes, j: int, colour: str, line: Any) -> None:
+def _curve(study: Study, ax: Axes, j: int, colour: str, line: Any) -> None:
     """Draw the correlation along a continuous axis, and that of each model."""
     space, share = study.space, np.linspace(0, 1, 200)
     wide = space.sides()[j]
-    each, mean = _correlations(study, j, share * wide)
-    if len(each) > 1:
-        ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
+    by_model, mean = _correlations(study, j, share * wide)
+    if len(by_model) > 1:
+        ax.plot(share, by_model.T, color=colour, lw=0.6, alpha=0.4)
     axis = axis_of(space, j)
     size = f"{wide:.3g} {axis.measured_in or axis.unit}".rstrip()
     ax.plot(share, mean, color=colour, lw=2, ls=line, label=f"{axis.name}, {size} wide")
 
 
-def _say_noise(study: Reading, ax: Axes) -> None:
+def _say_noise(study: Study, ax: Axes) -> None:
     """Add the noise to the legend, if it is known."""
     noise, unit = study.model.noise, study.value_unit
     if noise is not None:
@@ -75,12 +75,12 @@ def _say_noise(study: Reading, ax: Axes) -> None:
         ax.plot([], [], " ", label=f"noise of one measurement {shown}".rstrip())
 
 
-def _correlations(study: Reading, j: int, reach: Floats) -> tuple[Floats, Floats]:
+def _correlations(study: Study, j: int, reach: Floats) -> tuple[Floats, Floats]:
     """Return the correlation by distance on one axis: of each model, and on average by weight."""
-    space, weights = study.space, np.array([own.weight for own in study.models])
+    space, weights = study.space, np.array([weighted.weight for weighted in study.models])
     axes = space.axes or [PlainAxis(space.symbolic)] * space.d
-    each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in study.models])
-    return each, weights @ each / weights.sum()
+    by_model = np.array([_correlation(weighted.model.kernel, j, axes, reach) for weighted in study.models])
+    return by_model, weights @ by_model / weights.sum()
 
 
 def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:

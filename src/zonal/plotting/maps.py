@@ -16,13 +16,15 @@ from zonal.errors import need, plain_array
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
 from zonal.plotting.curves import combinations
+from zonal.plotting.outlines import outline
 from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
 from zonal.spaces import Region
+from zonal.study.queries import mean_and_relative_std
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 CELLS = 24  # of a map of predictions, along each axis
 MOST_PANELS = 12
@@ -34,7 +36,7 @@ MARGIN = 0.012  # share of the map, around points that are marked together
 
 
 def plot_map(
-    study: Reading,
+    study: Study,
     ax: Axes | None = None,
     truth: Floats | DataSeries | None = None,
     shapes: Iterable[Any] | None = None,
@@ -80,7 +82,7 @@ def _true_values(space: Any, truth: Any) -> Floats:
     return values
 
 
-def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
+def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
 
     A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; its
@@ -106,7 +108,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
+def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
     pairs = list(itertools.combinations(study.space.lines, 2))
     every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
@@ -117,14 +119,14 @@ def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
     """Return the polygons of the members, in the order of the tree; None if there are none."""
-    own = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
-    if own is None or space.axes is not None:
+    geometries = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
+    if geometries is None or space.axes is not None:
         return None
-    listed = list(in_order(own, space.ways, "shapes"))
+    listed = list(in_order(geometries, space.ways, "shapes"))
     problem = f"shapes must be one for each of {space.size} members"
     need(len(listed) == space.size, problem, len(listed), "Pass as many.")
-    found = outlines(listed)
-    return [found[row] for row in space.rows.tolist()] if any(found) else None
+    polygons = outlines(listed)
+    return [polygons[row] for row in space.rows.tolist()] if any(polygons) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ class Map:
     polygons.
     """
 
-    study: Reading
+    study: Study
     j: int
     k: int
     symbols: dict[str, Any]
@@ -148,8 +150,8 @@ class Map:
         space = self.study.space
         if space.axes is None or len(space.axes) == 2:
             return None
-        found = self.study.found.bounds
-        others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
+        bounds = self.study.found.bounds
+        others = {space.names[at]: tuple(bounds[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
     @property
@@ -174,7 +176,7 @@ class Map:
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
         part, ups = self.slice.as_dict(), self._side(self.k)
         cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]
-        mean, doubt = study._known(cells)
+        mean, doubt = mean_and_relative_std(study, cells)
         return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
 
     def _side(self, j: int) -> list[dict[str, Any]]:
@@ -229,8 +231,8 @@ class Map:
     def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
         space = self.study.space
         mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
-        for cell, *own in zip(*self.coloured, strict=True):
-            mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = own
+        for cell, *values in zip(*self.coloured, strict=True):
+            mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = values
         if self.truth is not None:
             mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
         x, y = space.features[:, self.j], space.features[:, self.k]
@@ -249,7 +251,7 @@ class Map:
             return []
         if self.shapes is not None:
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
-        edges = region.drawn
+        edges = outline(region)
         if self.study.space.axes is None:
             edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
         return [box(edges[self.j], edges[self.k])]
@@ -282,7 +284,7 @@ def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Fl
     """Draw polygons, coloured by value; return what is coloured."""
     from matplotlib.collections import PatchCollection
 
-    drawn = [at for at, own in enumerate(shapes) if own]
+    drawn = [at for at, shape in enumerate(shapes) if shape]
     shown: Any = PatchCollection([area(shapes[at]) for at in drawn], **colours)
     shown.set(array=values[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
     ax.add_collection(shown)
@@ -300,14 +302,14 @@ def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
 
 def _polygons(geometry: Any) -> list[Any]:
     """Return the polygons of a geometry, each as its outer ring and its holes."""
-    kind, found = (geometry or {}).get("type"), geometry or {}
+    kind, document = (geometry or {}).get("type"), geometry or {}
     if kind == "GeometryCollection":
-        return [polygon for part in found["geometries"] for polygon in _polygons(part)]
+        return [polygon for part in document["geometries"] for polygon in _polygons(part)]
     if kind == "Feature":
-        return _polygons(found["geometry"])
+        return _polygons(document["geometry"])
     if kind == "Polygon":
-        return [found["coordinates"]]
-    return list(found["coordinates"]) if kind == "MultiPolygon" else []
+        return [document["coordinates"]]
+    return list(document["coordinates"]) if kind == "MultiPolygon" else []
 
 
 def _turned(polygon: Sequence[Any]) -> list[Floats]:

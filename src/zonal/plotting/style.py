@@ -19,6 +19,7 @@ from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
 from zonal.errors import need, positive_number
 from zonal.io.result_table import labelled
+from zonal.plotting.outlines import axis_note
 from zonal.spaces import Axis, ContinuousAxis, Region
 from zonal.study.summary import best_word, is_empty
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import PathPatch
 
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 Place = tuple[float, float, bool]  # of a text: x and y as shares of the plot, and whether it is below them
 Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
@@ -138,7 +139,7 @@ def strength(doubt: Floats) -> Floats:
     return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
 
 
-def colour_bar(study: Reading, ax: Axes, shown: Any, truth: bool = False) -> None:
+def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
     """Explain the colours beside the plot: true values, or posterior means, which fade; none if there are none."""
     from matplotlib.patches import Rectangle
 
@@ -165,18 +166,18 @@ def _clipped(shown: Any) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
-def regions_of(study: Reading, rows: Any) -> list[Any]:
+def regions_of(study: Study, rows: Any) -> list[Any]:
     """Return the regions of some rows of the tree."""
     depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
     return list(map(study.space.cell, zip(depth, index, strict=True)))
 
 
-def told(study: Reading) -> list[TrialRecord]:
+def told(study: Study) -> list[TrialRecord]:
     """Return the trials that were told, in order."""
     return [trial for trial in study.trials if trial.state == "measured"]
 
 
-def subtracted(study: Reading) -> list[Any]:
+def subtracted(study: Study) -> list[Any]:
     """Return the regions that were subtracted in trials told as differences, each once."""
     return list({trial.minus.key: trial.minus for trial in told(study) if trial.minus is not None}.values())
 
@@ -186,12 +187,12 @@ def allowed(values: Floats, forbidden: Any) -> Floats:
     return values if forbidden.all() else values[~forbidden]
 
 
-def value_label(study: Reading) -> str:
+def value_label(study: Study) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
 
 
-def colour_map(study: Reading) -> str:
+def colour_map(study: Study) -> str:
     """Return a colour map in which good is bright."""
     return "cividis" if study.direction == "maximize" else "cividis_r"
 
@@ -224,7 +225,7 @@ def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
         ax.set(**{f"{which}scale": "log"})
     if axis.scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
-    ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis.remark)))})
+    ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis_note(axis))))})
 
 
 class Mark(NamedTuple):
@@ -236,14 +237,14 @@ class Mark(NamedTuple):
     tag: str = ""
 
 
-def found_label(study: Reading) -> str:
+def found_label(study: Study) -> str:
     """Return the legend's text for the region found; "" if nothing was measured."""
     if is_empty(study):
         return ""
     return "region found" if study.stands_out() else f"{best_word(study)}, but it does not stand out"
 
 
-def marks(study: Reading) -> Iterator[Mark]:
+def marks(study: Study) -> Iterator[Mark]:
     """Yield the marks of a plot of a study."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
@@ -255,12 +256,12 @@ def marks(study: Reading) -> Iterator[Mark]:
         yield Mark(region, "cannot be measured", BARRED)
     for trial in study.pending:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
-    found = found_label(study)
-    if found:
-        yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+    best_label = found_label(study)
+    if best_label:
+        yield Mark(study.found, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
-def _held(study: Reading) -> Iterator[Mark]:
+def _held(study: Study) -> Iterator[Mark]:
     """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
     if is_empty(study) or study.threshold is None:
         return
@@ -305,7 +306,7 @@ def _joined(tags: list[tuple[str, Floats]], inside: bool) -> dict[Place, str]:
         (left, bottom), (right, top) = corners.min(axis=0), corners.max(axis=0)
         below = top > HIGH
         x, y = (left + right) / 2, bottom if below and not inside else top
-        near = (own for own in written if abs(own[0] - x) < TAG_WIDE and abs(own[1] - y) < TAG_HIGH)
+        near = (text for text in written if abs(text[0] - x) < TAG_WIDE and abs(text[1] - y) < TAG_HIGH)
         place = next(near, (x, y, below))
         written[place] = f"{written.get(place, '')} {tag}".lstrip()
     return written
@@ -322,7 +323,7 @@ def _write(ax: Axes, written: dict[Place, str]) -> None:
         rim(text, 2.4)
 
 
-def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
+def star(study: Study, ax: Axes, x: Any, y: Any) -> None:
     """Mark the centre of the region found, hollow if it does not stand out."""
     from matplotlib.patheffects import withStroke
 

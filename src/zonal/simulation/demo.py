@@ -76,16 +76,16 @@ def demonstrate(budget: int, rng: int, picture: Path) -> str:
 
 
 def _report(searched: Study, f: RewardFunction, instrument: Simulation) -> str:
-    found, space = searched.recommend(), searched.space
-    depth = found.node[0]
+    recommended, space = searched.recommend(), searched.space
+    depth = recommended.node[0]
     rivals = [space.cell((depth, index)) for index in range(space.arity**depth)]
     best = max(rivals, key=instrument.average)
-    true, top = instrument.average(found.region), instrument.average(best)
+    true, top = instrument.average(recommended.region), instrument.average(best)
     x_star, f_star = grid_optimum(f)
-    regret = aggregated_regret(instrument, found.region, f_star)
+    regret = aggregated_regret(instrument, recommended.region, f_star)
     return (
-        f"region found          {found.region.name}  (depth {depth} of the tree)\n"
-        f"its average           {found.mean:.4f} +- {found.std:.4f} believed, {true:.4f} in truth\n"
+        f"region found          {recommended.region.name}  (depth {depth} of the tree)\n"
+        f"its average           {recommended.mean:.4f} +- {recommended.std:.4f} believed, {true:.4f} in truth\n"
         f"true best average     {top:.4f}, over {best.name}, among the {len(rivals)} regions of this depth\n"
         f"aggregated regret     {regret:.4f}  (f* = {f_star:.4f} at x = {x_star:.4f})"
     )

@@ -115,10 +115,10 @@ def _cells(space: Any) -> list[int]:
 def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors used in learning."""
     symbols = np.array([j not in space.lines for j in range(space.d)])
-    own, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
+    by_symbol, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
     median, spread = LENGTHSCALE_PRIOR
-    scales = np.clip(median * np.exp(spread * own), *BOUNDS["lengthscale"]) * space.sides()
-    odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * own
+    scales = np.clip(median * np.exp(spread * by_symbol), *BOUNDS["lengthscale"]) * space.sides()
+    odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * by_symbol
     families = families_of(space) if symbols.all() else (Matern,)
     family = families[int(rng.integers(len(families)))] if len(families) > 1 else families[0]
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
@@ -143,12 +143,12 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
 
 def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
     cells, lengths = _cells(space), lengths_of_pieces(space.axes, term)
-    own = _root(_covariance(space.axes[0], cells[0], CategoricalFactor(term.correlation)), kernel)
+    root = _root(_covariance(space.axes[0], cells[0], CategoricalFactor(term.correlation)), kernel)
     pieces = []
     for long in lengths:
         places = len(cells) - long + 1
         scale = math.sqrt(term.variance / places / len(lengths))
-        pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
+        pieces.append(([scale * root, *[root] * (long - 1)], list(range(places))))
     return pieces
 
 

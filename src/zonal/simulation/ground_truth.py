@@ -84,8 +84,8 @@ class Landscape(ABC):
             level = self.space.deepest() if depth is None else depth
             fix = "Pass a depth, or a space with smallest=."
             need(level is not None, "without a smallest region there is no best one", self.space, fix)
-            some = 0 < self.space.count(level) <= MOST_VALUES
-            need(some, "there are no regions of this depth, or too many", level, "Pass another depth.")
+            is_countable = 0 < self.space.count(level) <= MOST_VALUES
+            need(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
 
@@ -160,8 +160,8 @@ def from_table(
         named = {"axes": axes}
     ordered = arrange(values, "values", **named)
     weighed = None if weights is None else arrange(weights, "weights", **named)
-    made = _MemberTable if space.axes is None else _GridTable
-    return made(space, direction, ordered, weighed)
+    kind = _MemberTable if space.axes is None else _GridTable
+    return kind(space, direction, ordered, weighed)
 
 
 class _MemberTable(Landscape):
@@ -183,7 +183,7 @@ class _MemberTable(Landscape):
 
     def _find_best(self, depth: int | None) -> Best:
         """Return the best region of a depth, or of the leaves, at any depth."""
-        found = []
+        cells = []
         for h in range(self.space.deepest() + 1) if depth is None else [depth]:
             level = self.space.level(h)
             total = sums(self._weights, level.start, level.stop)
@@ -191,8 +191,8 @@ class _MemberTable(Landscape):
             rivals = np.flatnonzero((level.children == 0) | (depth is not None))
             if len(rivals):
                 cell = self.space.cell((h, int(rivals[self._first_of_best(averages[rivals])])))
-                found.append(Best(cell, self.average(cell)))
-        return max(found, key=lambda best: self._sign * best.average)
+                cells.append(Best(cell, self.average(cell)))
+        return max(cells, key=lambda best: self._sign * best.average)
 
 
 class _GridTable(Landscape):
@@ -229,10 +229,10 @@ class _GridTable(Landscape):
             equal = self._weights is not None
             overlaps.append(np.array([axis.seen_in(cell, seen, pixels, equal) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
-        indices = space.indices(depth, [own.ravel() for own in np.meshgrid(*existing, indexing="ij")])
+        indices = space.indices(depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")])
         order = np.argsort(indices)
-        found = order[self._first_of_best(averages[order])]
-        return Best(space.cell((depth, int(indices[found]))), float(averages[found]))
+        best = order[self._first_of_best(averages[order])]
+        return Best(space.cell((depth, int(indices[best]))), float(averages[best]))
 
     def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
         """Return weighted averages along every axis."""
@@ -267,7 +267,9 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
 
 def _real(values: Any) -> Floats:
     """Return values in order as an array of real numbers."""
-    labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
+    labels = next(
+        (labelled.labels for labelled in (as_frame(values), as_series(values)) if labelled is not None), None
+    )
     if labels not in (None, tuple(range(len(labels or ())))):
         raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
     return plain_array(values, "values must be real numbers", "Pass an array.", float)

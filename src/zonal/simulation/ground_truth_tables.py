@@ -140,8 +140,8 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     if len(rows) < number:
         rare = min(times, key=lambda symbol: (times[symbol], symbol))
         row = next(row for row, text in enumerate(rows) if rare in text)
-        known = f"{len(rows)} of all {number} sequences over {''.join(space.alphabet)}"
-        problem = f"column {column} has {known}; symbol {rare!r} occurs first in row {row + 1}"
+        present = f"{len(rows)} of all {number} sequences over {''.join(space.alphabet)}"
+        problem = f"column {column} has {present}; symbol {rare!r} occurs first in row {row + 1}"
         raise InvalidInput(problem, rows[row], "Add the missing ones, or correct a wrong symbol.")
     return space
 
@@ -156,12 +156,12 @@ def on_axes(
     """
     space = space.with_smallest()
     values = table.numbers(value)
-    each = np.ones(len(values)) if weight is None else positive(table, weight)
+    weights = np.ones(len(values)) if weight is None else positive(table, weight)
     shares, shape = _shares(space, table), _pixels(space)
     inside = np.minimum((shares * shape).astype(int), np.array(shape) - 1)
     total, held = np.zeros(shape), np.zeros(shape)
-    np.add.at(total, tuple(inside.T), each * values)
-    np.add.at(held, tuple(inside.T), each)
+    np.add.at(total, tuple(inside.T), weights * values)
+    np.add.at(held, tuple(inside.T), weights)
     with np.errstate(invalid="ignore"):
         pixels = total / held
     return from_table(space, _filled(space, pixels, shares, inside, values), direction=direction)
@@ -171,8 +171,8 @@ def _pixels(space: Any) -> tuple[int, ...]:
     """Return the number of pixels along each axis."""
     pieces = space.pieces(space.deepest())
     for finer in FINER:
-        each = zip(space.axes, pieces, strict=True)
-        shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in each)
+        axes = zip(space.axes, pieces, strict=True)
+        shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in axes)
         if np.prod(shape, dtype=float) <= MOST_PIXELS:
             return shape
     fix = "Pass a wider smallest, or fewer axes."
@@ -207,7 +207,9 @@ def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp]
     )  # 0: the axis does not close
     for symbols in itertools.product(*(range(pixels.shape[j]) for j in pools)):
         rows = np.flatnonzero((inside[:, pools] == symbols).all(axis=1))
-        named = {space.axes[j].name: space.axes[j].symbols[own] for j, own in zip(pools, symbols, strict=True)}
+        named = {
+            space.axes[j].name: space.axes[j].symbols[symbol] for j, symbol in zip(pools, symbols, strict=True)
+        }
         need(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
         chosen = dict(zip(pools, symbols, strict=True))
         plane = pixels[tuple(chosen.get(j, slice(None)) for j in range(pixels.ndim))]  # a view

@@ -34,7 +34,7 @@ from zonal.plotting.style import ESTIMATE, INK, axes_or_new
 from zonal.simulation.gp_samples import Prior, model_of
 from zonal.simulation.ground_truth import Direction, Landscape
 from zonal.simulation.process_pool import played
-from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few, smallest_regions
+from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few_runs, smallest_regions
 from zonal.simulation.simulators import Noise
 from zonal.spaces import as_space
 from zonal.spaces.base import forbidden_rule
@@ -127,7 +127,7 @@ class Power:
         if self.std not in (None, 1.0):
             columns["mean in std of f"] = played.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
-        return "\n".join([*aligned(written, [True] * len(written), WIDEST), *few(self.runs)])
+        return "\n".join([*aligned(written, [True] * len(written), WIDEST), *few_runs(self.runs)])
 
     def __str__(self) -> str:
         """Return the table."""
@@ -146,10 +146,10 @@ class Power:
             Axes to draw on; a new figure by default.
         """
         ax = axes_or_new(ax, 6.4, 4.8)
-        one = f"8 in 10 of the {self.runs} campaigns"
+        label = f"8 in 10 of the {self.runs} campaigns"
         mean = f"{SURE:.0%} interval of the mean"
         spread = self.quantile(0.1), self.quantile(0.9)
-        ax.fill_between(self.budgets, *spread, color=ESTIMATE, alpha=0.15, lw=0, label=one)
+        ax.fill_between(self.budgets, *spread, color=ESTIMATE, alpha=0.15, lw=0, label=label)
         ax.fill_between(self.budgets, *self.interval, color=ESTIMATE, alpha=0.4, lw=0, label=mean)
         ax.vlines(self.budgets, *self.interval, color=ESTIMATE, lw=1.2)
         ax.plot(self.budgets, self.mean, "o-", color=ESTIMATE, mec="white", lw=1.8, label="mean regret")
@@ -221,8 +221,8 @@ def power(
         Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
     **settings
         Settings of the search, as for `maximize`: policy, feedback, max_replicates, forbidden (regrets then refer
-        to         the best region that may be measured); times, overhead, cost and travel, with which noise refers to one
-        unit of time and budgets are in units of cost.
+        to the best region that may be measured); times, overhead, cost and travel, with which noise refers to
+        one unit of time and budgets are in units of cost.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _source(
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.simulation.from_table.")
     same = landscape.space == space
     need(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
-    model = next((own for own in (kernel, signal) if own is not None), given)
+    model = next((argument for argument in (kernel, signal) if argument is not None), given)
     bare = kernel is None and signal is None and not given
     need(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
     problem = f"this landscape has its own direction, {landscape.direction}"
@@ -304,10 +304,12 @@ def _regrets(
     if rule is not None:
         allowed = Limits(rule).allow(smallest_regions(landscape.space))
         landscape = landscape.among(allowed)
-        chance = float(np.average(list(map(landscape.regret, allowed)), weights=[own.weight for own in allowed]))
+        chance = float(
+            np.average(list(map(landscape.regret, allowed)), weights=[region.weight for region in allowed])
+        )
     regrets = [chance]
     for budget in budgets:
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
-        found = player(landscape, instrument, budget, np.random.default_rng(search))
-        regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
+        recommended = player(landscape, instrument, budget, np.random.default_rng(search))
+        regrets.append(max(0.0, landscape.regret(recommended)))  # negative values are rounding
     return regrets

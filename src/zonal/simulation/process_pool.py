@@ -94,15 +94,15 @@ def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progres
         fix = "Define it by name in a module, or pass jobs=1."
         raise InvalidInput(f"a function cannot be sent to other processes ({error})", play, fix) from error
     with worker_pool(jobs, play) as pool:
-        answers = dict(bar(pool.as_done(_play_here, tasks)))
+        answers = dict(bar(pool.as_done(_run_task, tasks)))
     return [answers[number] for number in range(len(tasks))]
 
 
-_here: list[Any] = []  # in a worker: its function, sent once
+_task: list[Any] = []  # in a worker: its function, sent once
 
 
-def _play_here(task: Any) -> Any:
-    return _here[0](task)
+def _run_task(task: Any) -> Any:
+    return _task[0](task)
 
 
 @contextmanager
@@ -131,4 +131,4 @@ def _begin(play: Callable[..., Any] | None) -> None:
     """Limit a worker to one core, and keep its function."""
     for _, put in libraries():
         put(1)
-    _here[:] = [play]
+    _task[:] = [play]

@@ -32,6 +32,7 @@ from zonal.spaces.base import forbidden_rule
 from zonal.study.recipe import PRICES
 from zonal.study.run_loop import INTERRUPTED
 from zonal.study.study import Study
+from zonal.study.summary import measurements_left
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,7 @@ class Simple:
     @property
     def prices(self) -> dict[str, Any]:
         """The settings that give measurements a cost."""
-        return {name: own for name, own in self.settings if name in PRICES and own}
+        return {name: value for name, value in self.settings if name in PRICES and value}
 
     def __call__(self, landscape: Landscape, instrument: Any, budget: float, rng: np.random.Generator) -> Region:
         """Measure as often as the budget pays for."""
@@ -104,7 +105,7 @@ class Simple:
         first = next(iter(given.get("times") or (1.0,)))
         prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
         prices |= {"times": [first]} if given.get("times") else {}
-        looks = Study(landscape.space, budget=budget, **prices)._looks_left if prices else int(budget)
+        looks = measurements_left(Study(landscape.space, budget=budget, **prices)) if prices else int(budget)
         forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
         limits = Limits(forbidden, given.get("max_replicates") or math.inf)
         measure = partial(instrument, time=first) if self.prices else instrument
@@ -125,7 +126,13 @@ def one_level(
     for spent in range(int(min(budget, limits.most * len(cells)))):
         values.flat[spent] = instrument(cells[spent % len(cells)])
     return cells[
-        _best([float(np.mean(own[own == own] if own[0] == own[0] else own)) for own in values.T], landscape)
+        _best(
+            [
+                float(np.mean(rewards[rewards == rewards] if rewards[0] == rewards[0] else rewards))
+                for rewards in values.T
+            ],
+            landscape,
+        )
     ]
 
 
@@ -218,12 +225,16 @@ class Rehearsal:
     def table(self) -> str:
         """Return mean regrets with standard errors, and how often the best region was found."""
         rows = [("", "mean regret", "std. error", "best found")]
-        for name, own in self.campaigns.items():
-            exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
-            error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
-            rows.append((name, f"{own.mean:.4g}", error, f"{exact:5d} of {len(own.regrets)} runs"))
+        for name, campaigns in self.campaigns.items():
+            exact = int(np.sum(campaigns.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
+            error = (
+                "-"
+                if len(campaigns.regrets) == 1
+                else f"{0.0 if campaigns.sem < 1e-9 * campaigns.mean else campaigns.sem:.2g}"
+            )
+            rows.append((name, f"{campaigns.mean:.4g}", error, f"{exact:5d} of {len(campaigns.regrets)} runs"))
         lines = aligned(list(zip(*rows, strict=True)), [False, True, True, False], WIDEST)
-        return "\n".join([*lines, *few(self.runs)])
+        return "\n".join([*lines, *few_runs(self.runs)])
 
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
@@ -247,7 +258,7 @@ class Rehearsal:
         return plot_regrets(self, ax)
 
 
-def few(runs: int) -> list[str]:
+def few_runs(runs: int) -> list[str]:
     """Return a line that warns of few runs, if they are few."""
     note = f"Few runs: the means of {runs} campaigns may be far off. Simulate at least {ENOUGH}."
     return [note] if runs < ENOUGH else []
@@ -346,11 +357,11 @@ def rehearse(
     tasks = [(name, run) for run in range(runs) for name in players]
     play = partial(_answer, reachable, dict(players), budget, noise, rng, settings.get("feedback"))
     answers = played(play, tasks, jobs, progress, "campaign")
-    regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
+    regions = [landscape.space.cell(node) if isinstance(node, tuple) else node for node in answers]
     campaigns = {}
     for k, name in enumerate(players):  # the players take turns
-        own = tuple(regions[k :: len(players)])
-        campaigns[name] = Campaigns(own, np.array([reachable.regret(region) for region in own]))
+        recommended = tuple(regions[k :: len(players)])
+        campaigns[name] = Campaigns(recommended, np.array([reachable.regret(region) for region in recommended]))
     return Rehearsal(reachable, budget, campaigns)
 
 
@@ -377,8 +388,8 @@ def _answer(
 ) -> Node | Region:
     """Return what a player recommends after one campaign: its node if it has one, which is smaller to send."""
     name, run = task
-    found = campaign(players[name], landscape, noise, budget, rng, run, feedback)
-    return found if found.node is None else found.node
+    region = campaign(players[name], landscape, noise, budget, rng, run, feedback)
+    return region if region.node is None else region.node
 
 
 def campaign(

@@ -71,33 +71,33 @@ class Simulation(Instrument):
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
         need(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
-        known = isinstance(feedback, Feedback)
-        need(known, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        is_feedback = isinstance(feedback, Feedback)
+        need(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._known: dict[tuple[Any, Hashable], float] = {}
+        self._cache: dict[tuple[Any, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, with this instrument's feedback."""
         place = region.space, region.key
-        if place not in self._known:
+        if place not in self._cache:
             if region.space.axes is not None:
-                self._known[place] = _mean(self._values, region, self._feedback)
+                self._cache[place] = _mean(self._values, region, self._feedback)
             else:
                 seen = with_feedback(region, self._feedback)
-                self._known[place] = float(seen.weights @ self._values(seen.points))
-        return self._known[place]
+                self._cache[place] = float(seen.weights @ self._values(seen.points))
+        return self._cache[place]
 
     def slope(self, region: Region, axis: str) -> float:
         """Return the true mean slope of f over `region` along an axis, per unit of it."""
         by = Slope(axis)
         by.check(region.space)
         place = region.space, (region.key, axis)
-        if place not in self._known:
+        if place not in self._cache:
             terms = by.terms(region, self._feedback)
-            self._known[place] = sum(weight * _mean(self._values, face, face.feedback) for weight, face in terms)
-        return self._known[place]
+            self._cache[place] = sum(weight * _mean(self._values, face, face.feedback) for weight, face in terms)
+        return self._cache[place]
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
@@ -207,15 +207,15 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
     exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
     # On a categorical axis, and for points, every rule is the same.
-    free = [j for j, (own, _) in exact.items() if _differ(own, rules[j](2, 1)[0])]
-    most = MOST_POINTS // math.prod(len(own) for j, (own, _) in exact.items() if j not in free)
+    free = [j for j, (nodes, _) in exact.items() if _differ(nodes, rules[j](2, 1)[0])]
+    most = MOST_POINTS // math.prod(len(nodes) for j, (nodes, _) in exact.items() if j not in free)
     if most < 1:
         problem = f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols"
         raise InvalidInput(problem, region.name, "Write your own measuring function of a region.")
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):
-        each = exact | {j: rules[j](panels, order) for j in free}
-        value, size = _cubature(f, region.space, each.values())
+        rules_by_axis = exact | {j: rules[j](panels, order) for j in free}
+        value, size = _cubature(f, region.space, rules_by_axis.values())
         scale, gap, estimate = max(scale, size), abs(value - estimate), value
         if not free or gap <= QUADRATURE * scale:
             return estimate

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonal.errors import attribute
-from zonal.spaces.axes import ContinuousAxis
+from zonal.spaces.axes import Axis, ContinuousAxis
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.base import Node, Overlapping, Region, Space, with_feedback
 from zonal.spaces.box import Box, Product, has_symbols
-from zonal.spaces.categorical import Axis, CategoricalAxis
+from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.finite import FiniteSpace, Level
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.member_region import SubsetRegion

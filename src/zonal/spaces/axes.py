@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
 from zonal.kernels.base import Factor
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import IntervalIndex
+from zonal.kernels.layout import CategoryIndex, IntervalIndex
 from zonal.kernels.measures import Measure
 from zonal.spaces.base import RESTORE, ROUNDING
 
@@ -28,74 +30,167 @@ from zonal.spaces.base import RESTORE, ROUNDING
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
 Part = tuple[float, float, tuple[float, float]]
 
-LOW, HIGH = "_low", "_high"  # columns of a sheet
+Symbol = str | int | float  # a value of an axis, as users pass it
+PartLike = ArrayLike  # a part as users describe it: a pair of numbers or one, a symbol or several
+
+T = TypeVar("T")
 MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still numbers
 SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
-class AxisDefaults:
-    """Defaults that most axes share."""
+class Axis(ABC):
+    """What every axis answers; most defaults are those of an axis of numbers."""
 
     symbolic: ClassVar[bool] = False  # whether its values are symbols, which have no distances
     scale: ClassVar[str] = "linear"  # the name by which `Box` takes such an axis, and plots draw it
     measured_in: ClassVar[str] = ""  # the unit of widths and lengthscales, if it is not the axis's unit
     even: ClassVar[bool] = True  # whether all parts of a level are equal, so that all or none can be split
 
+    name: str
+    unit: str
+    low: float
+    smallest: float | None = None  # useful width
+
     @property
-    def remark(self) -> str:
-        """A note that plots add to its name."""
-        return ""
+    @abstractmethod
+    def side(self) -> float:
+        """The width of the whole axis."""
 
-    def check(self: Any) -> None:
+    @property
+    @abstractmethod
+    def places(self) -> int | None:
+        """The number of values, None if it is continuous."""
+
+    @abstractmethod
+    def again(self) -> Self:
+        """Return the axis made again from its own values, to compare with it."""
+
+    def check(self) -> None:
         """Raise if this axis, read from a file, is not possible."""
-        made = alike(self, self.again()) and isinstance(self.name, str)
-        need(made, "this is not an axis that Zonal has made", self, RESTORE)
+        possible = alike(self, self.again()) and isinstance(self.name, str)
+        need(possible, "this is not an axis that Zonal has made", self, RESTORE)
 
-    def native(self, places: Any) -> Any:
-        """Return positions on the axis in the user's numbers; for symbols their numbers."""
-        return places
+    # How it is split.
+
+    @abstractmethod
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it can be split again after `splits` splits."""
+
+    @abstractmethod
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return one of `pieces` parts, by its number."""
+
+    @abstractmethod
+    def number_of(self, part: Part, pieces: int) -> int | None:
+        """Return which of `pieces` parts this is; None if it is none of them."""
+
+    def parts(self, arity: int) -> int:
+        """Return the number of parts it is split into: its symbols, or as many as its space splits into."""
+        return arity
+
+    def count(self, pieces: int) -> int:
+        """Return how many of `pieces` parts are not empty."""
+        return min(pieces, self.places or pieces)
+
+    def stuck(self, pieces: int, splits: int, arity: int) -> int:
+        """Return how many of `pieces` parts cannot be split again."""
+        return 0 if self.may_split(splits, arity) else self.count(pieces)
+
+    def width(self, pieces: int) -> float:
+        """Return the width of the widest of `pieces` parts, the first."""
+        return float(self.cell(0, pieces)[1])
+
+    def grain(self, pieces: int) -> str:
+        """Return the size of one of `pieces` parts, for people."""
+        return f"{self.name} {self.width(pieces):.6g} {self.measured_in or self.unit}".rstrip()
+
+    # Its parts.
+
+    @abstractmethod
+    def overlap(self, part: Part, other: Part) -> bool:
+        """Tell whether two parts overlap; a shared edge does not count."""
+
+    @abstractmethod
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether a part lies within another, up to rounding."""
 
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges differ from those of other parts after rounding."""
         _, size, (low, high) = part
         return self.symbolic or abs(high - low - size) <= size / 4
 
-    def parts(self: Any, arity: int) -> int:
-        """Return the number of parts it is split into: its symbols, or as many as its space splits into."""
-        return int(self.places if self.symbolic else arity)
-
-    def drawn(self: Any, part: Part) -> tuple[float, float]:
-        """Return where a part begins and ends in a plot."""
-        edges: tuple[float, float] = self.bounds(part)
-        return edges
-
-    def as_json(self: Any, part: Part) -> dict[str, Any]:
-        """Return a part as sent to programs: bounds and their unit, or symbols."""
-        if self.symbolic:
-            return {"symbols": list(self.symbols_in(part))}
-        return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
-
-    def share(self: Any, part: Part) -> float:
+    def share(self, part: Part) -> float:
         """Return how much of the axis lies in a part."""
         return float(part[1] / self.side)
 
-    def count(self: Any, pieces: int) -> int:
-        """Return how many of `pieces` parts are not empty."""
-        return int(min(pieces, self.places or pieces))
+    @abstractmethod
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the edges in the user's numbers; of symbols the numbers of the first and the last."""
 
-    def width(self: Any, pieces: int) -> float:
-        """Return the width of the widest of `pieces` parts, the first."""
-        return float(self.cell(0, pieces)[1])
+    @abstractmethod
+    def center(self, part: Part) -> float:
+        """Return the centre in the user's numbers; of several symbols NaN."""
 
-    def grain(self: Any, pieces: int) -> str:
-        """Return the size of one of `pieces` parts, for people."""
-        if self.symbolic:
-            return f"{self.name} {'any' if pieces == 1 else '1'} of {self.places}"
-        return f"{self.name} {self.width(pieces):.6g} {self.measured_in or self.unit}".rstrip()
+    def native(self, places: Floats) -> Floats:
+        """Return positions on the axis in the user's numbers; for symbols their numbers."""
+        return places
 
-    def stuck(self: Any, pieces: int, splits: int, arity: int) -> int:
-        """Return how many of `pieces` parts cannot be split again."""
-        return 0 if self.may_split(splits, arity) else int(self.count(pieces))
+    @abstractmethod
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
+
+    @abstractmethod
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Sequence[Symbol]:
+        """Return random values within a part, in the user's numbers."""
+
+    # From the user's description to a part, and back.
+
+    @abstractmethod
+    def take(self, what: PartLike, arity: int) -> Part:
+        """Return the part that a user describes."""
+
+    @abstractmethod
+    def plain(self, part: Part) -> Symbol | list[Symbol]:
+        """Return a part ready for JSON, as `take` accepts it."""
+
+    @abstractmethod
+    def text(self, part: Part) -> str:
+        """Return a part as readable text, without the name of the axis."""
+
+    @abstractmethod
+    def from_text(self, text: str) -> PartLike | None:
+        """Return, from a text, an argument for `take`; None for the whole axis."""
+
+    def named(self, text: str, arity: int) -> tuple[float, float] | None:
+        """Return the exact edges of the cell that is printed as this text; None if what is printed is exact."""
+        return None
+
+    @property
+    @abstractmethod
+    def example(self) -> str:
+        """How a part is written, as an example."""
+
+    # Measures and kernels along the axis.
+
+    @abstractmethod
+    def layout(self, ranks: list[int]) -> IntervalIndex | CategoryIndex:
+        """Return the object that finds which pairs of parts are equivalent."""
+
+    @abstractmethod
+    def measure(self, feedback: Feedback) -> Measure | None:
+        """Return what a feedback measures of a part; None if that is all of it."""
+
+    @abstractmethod
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return the largest distance between a sampled point and any point of a part of this width."""
+
+    @abstractmethod
+    def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
+        """Return positions on the axis, and weights, that average over what a feedback measures of a part."""
+
+    @abstractmethod
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
 
     def factor(self, factor: Factor) -> Factor:
         """Return a kernel's factor along this axis, given that along a straight line."""
@@ -103,7 +198,7 @@ class AxisDefaults:
 
 
 @dataclass(frozen=True)
-class ContinuousAxis(AxisDefaults):
+class ContinuousAxis(Axis):
     """A continuous axis."""
 
     name: str
@@ -113,11 +208,11 @@ class ContinuousAxis(AxisDefaults):
     smallest: float | None = None  # useful width
 
     @classmethod
-    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: float | None) -> Self:
         """Check the ends, in the user's numbers, and return the axis."""
         return cls(name, *ends, unit).with_smallest(smallest)
 
-    def with_smallest(self, smallest: Any) -> Self:
+    def with_smallest(self, smallest: float | None) -> Self:
         """Return the same axis with a smallest width, after checking it."""
         if smallest is None:
             return replace(self, smallest=None)
@@ -182,17 +277,17 @@ class ContinuousAxis(AxisDefaults):
 
     # From the user's description to a part.
 
-    def take(self, what: Any, arity: int) -> Part:
+    def take(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes."""
         try:
-            low, high = what
+            low, high = cast("tuple[float, float]", what)
         except Exception:  # whatever a user's object raises
             raise InvalidInput(f"a part of axis {self.name} must be a pair", what, "Pass (low, high).") from None
-        what = f"a bound on axis {self.name}"
-        low, high = (edge if type(edge) is float else self._checked(edge, what) for edge in (low, high))
+        low, high = (edge if type(edge) is float else self._checked(edge) for edge in (low, high))
         return self.between(self.place(low, arity), self.place(high, arity), (float(low), float(high)))
 
-    def _checked(self, edge: Any, what: str) -> float:
+    def _checked(self, edge: float) -> float:
+        what = f"a bound on axis {self.name}"
         return finite_number(without_unit(edge, self.unit, what), what)
 
     def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
@@ -207,9 +302,9 @@ class ContinuousAxis(AxisDefaults):
             )
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
 
-    def overlap(self, one: Part, other: Part) -> bool:
+    def overlap(self, part: Part, other: Part) -> bool:
         """Tell whether two parts overlap; a shared edge does not count."""
-        slack, (low, high), (left, right) = ROUNDING * self.side, one[2], other[2]
+        slack, (low, high), (left, right) = ROUNDING * self.side, part[2], other[2]
         return min(high, right) - max(low, left) > (-slack if low == high or left == right else slack)
 
     def holds(self, outer: Part, inner: Part) -> bool:
@@ -222,14 +317,14 @@ class ContinuousAxis(AxisDefaults):
 
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return the edges in the user's numbers."""
-        low, high = part[2]
-        return float(self.native(low)), float(self.native(high))
+        low, high = self.native(np.array(part[2])).tolist()
+        return low, high
 
     def center(self, part: Part) -> float:
         """Return the centre in the user's numbers."""
-        return float(self.native(self.low + part[0]))
+        return float(self.native(np.array(self.low + part[0])))
 
-    def plain(self, part: Part) -> Any:
+    def plain(self, part: Part) -> list[Symbol]:
         """Return a part ready for JSON, as `take` accepts it."""
         return list(self.bounds(part))
 
@@ -250,7 +345,7 @@ class ContinuousAxis(AxisDefaults):
         span = SPAN.fullmatch(text)
         if span is None:
             return None
-        low, high = (self.place(self._number(span[edge]), arity) for edge in ("low", "high"))
+        low, high = (self.place(self.number(span[edge]), arity) for edge in ("low", "high"))
         width = high - low if high > low else high - low + self.side  # across the cut of a ring
         if not (math.isfinite(low) and 0 < width < math.inf and self.side / width < MOST_PIECES):
             return None
@@ -263,14 +358,14 @@ class ContinuousAxis(AxisDefaults):
         number = min(max(round((part[2][0] - self.low) / self.side * pieces), 0), pieces - 1)
         return number if self.cell(number, pieces)[2] == part[2] else None
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> tuple[float, float]:
         """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
         span = SPAN.fullmatch(text)
         if span is None:
             raise InvalidInput(
                 f"a part of axis {self.name} must be a span low..high", text, f"Write {self.example}."
             )
-        edges = self._number(span["low"]), self._number(span["high"])
+        edges = self.number(span["low"]), self.number(span["high"])
         low, high = max(edges[0], self.ends[0]), min(edges[1], self.ends[1])
         if low < high and self.span(self.place(low, 2), self.place(high, 2)) == f"{span['low']}..{span['high']}":
             return low, high
@@ -282,36 +377,13 @@ class ContinuousAxis(AxisDefaults):
         low, high = self.ends
         return f"{self.name}={low:g}..{high:g}"
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of a sheet that define a part exactly."""
-        return [self.name + LOW, self.name + HIGH]
-
-    def cells(self, part: Part) -> list[Any]:
-        """Return the cells of these columns."""
-        return list(self.plain(part))
-
-    def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return, from the cells that are filled in, an argument for `take`."""
-        edges = zip(self.columns, self.ends, strict=True)
-        return tuple(self._number(cells[name]) if name in cells else end for name, end in edges)
-
-    def _number(self, text: str) -> float:
+    def number(self, text: str) -> float:
+        """Return an edge in the user's numbers from a text."""
         try:
             return float(text)
         except ValueError:
             problem = f"a bound on axis {self.name} must be a number"
             raise InvalidInput(problem, text, "Write for example 0.5.") from None
-
-    def described(self) -> dict[str, Any]:
-        """Return what makes such an axis, for people: its values under "", and what is not the default."""
-        scale = {"scale": self.scale} if self.scale != "linear" else {}
-        return {"": self.ends, **({"smallest": self.smallest} if self.smallest else {}), **scale}
-
-    def as_page(self) -> dict[str, Any]:
-        """Return the axis as the page draws it."""
-        kind = {"log": self.scale == "log", "whole": self.scale == "integer", "remark": self.remark}
-        return {"name": self.name, "unit": self.unit, "low": self.ends[0], "high": self.ends[1], **kind}
 
     # Measures and kernels along the axis.
 
@@ -356,16 +428,17 @@ class ContinuousAxis(AxisDefaults):
         """Return `number` values from end to end in the user's numbers, or all if there are fewer."""
         return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 
-    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Sequence[float]:
         """Return random values within a part, in the user's numbers."""
         low, high = part[2]
-        return self.native(rng.uniform(low, high, number)).tolist()
+        values: list[float] = self.native(rng.uniform(low, high, number)).tolist()
+        return values
 
 
-def checked_ends(name: str, pair: Any, unit: str = "") -> tuple[float, float]:
+def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, float]:
     """Check the bounds of a continuous axis, and return them, in its unit."""
     try:
-        low, high = pair
+        low, high = cast("tuple[float, float]", pair)
     except Exception:  # whatever a user's object raises
         fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
         raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
@@ -376,12 +449,14 @@ def checked_ends(name: str, pair: Any, unit: str = "") -> tuple[float, float]:
     return low, high
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(value: T, other: T) -> bool:
     """Tell whether two values have the same type and are equal up to rounding."""
-    if type(one) is not type(other):
+    if type(value) is not type(other):
         return False
-    if is_dataclass(one):
-        return all(alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(alike, one, other))
-    return math.isclose(one, other, rel_tol=ROUNDING) if isinstance(one, float) else bool(one == other)
+    if is_dataclass(value):
+        return all(alike(getattr(value, field.name), getattr(other, field.name)) for field in fields(value))
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=ROUNDING)
+    return bool(value == other)

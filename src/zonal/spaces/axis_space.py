@@ -7,7 +7,7 @@ neighbours share their edges exactly at any depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,14 +16,13 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, need, whole_number
-from zonal.io.result_table import Cell, Span, labelled
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import ContinuousAxis
+from zonal.spaces.axes import Axis, ContinuousAxis
 from zonal.spaces.base import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
-from zonal.spaces.categorical import Axis
 from zonal.spaces.grids import arranged
-from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of, parts_of_text
+from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of
+from zonal.spaces.text import parts_in_text, space_text
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number
@@ -50,12 +49,7 @@ class AxisSpace(Space):
 
     def __repr__(self) -> str:
         """Return the axes, and whatever is not the default."""
-        said: dict[str, dict[str, Any]] = {"": {}}
-        for axis in self.axes:
-            for what, own in axis.described().items():
-                said.setdefault(what, {})[axis.name] = own
-        more = "".join(f", {what}={own}" for what, own in sorted(said.items(), reverse=True) if what)
-        return f"{type(self).__name__}({said['']}, arity={self.arity}{more})"
+        return space_text(self)
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
@@ -361,53 +355,13 @@ class AxisSpace(Space):
         """Return by axis [low, high], or the symbol or symbols of a categorical one."""
         return {axis.name: axis.plain(part) for axis, part in region.along}
 
-    def cells(self, region: ProductRegion) -> dict[str, Cell]:
-        """Return the part of each axis."""
-        return {
-            labelled(axis.name, axis.unit): axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
-            for axis, part in region.along
-        }
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of a sheet that define a region exactly, besides its name."""
-        return [] if self.spelled else [name for axis in self.axes for name in axis.columns]
-
-    def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return, from the cells of `columns` that are filled in, an argument for `region`."""
-        named = [axis for axis in self.axes if any(name in cells for name in axis.columns)]
-        return {axis.name: axis.from_cells(cells) for axis in named}
-
     def from_text(self, text: str) -> Any:
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
-        return parts_of_text(self, text)
+        return parts_in_text(self, text)
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
-
-    @property
-    def picture(self) -> str:
-        """The picture that suits the space: a curve, a map, panels of pairs of axes, or shelves of symbols."""
-        if len(self.lines) < 2:
-            return "line" if self.lines else "shelves"
-        return "map" if len(self.axes) == 2 else "panels"
-
-    def as_page(self) -> dict[str, Any]:
-        """Return the axes, for the page."""
-        return {"kind": "box", "axes": [axis.as_page() for axis in self.axes]}
-
-    def drawn(self, regions: Sequence[ProductRegion]) -> dict[str, Any]:
-        """Return the edges of regions, by axis, and the symbols, by name of the axis."""
-        low, high = np.array([own.drawn for own in regions]).reshape(len(regions), self.d, 2).T
-        found: dict[str, Any] = {"low": low[list(self.lines)], "high": high[list(self.lines)]}
-        pools = {axis.name: j for j, axis in enumerate(self.axes) if axis.symbolic}
-        if pools:
-            symbols = [own.symbols for own in regions]
-            found["symbols"] = {
-                name: [list(map(str, own[j] or ())) for own in symbols] for name, j in pools.items()
-            }
-        return found if self.lines else found | {"name": [own.name for own in regions]}
 
     # Measures.
 

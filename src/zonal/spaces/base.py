@@ -22,7 +22,7 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
-from zonal.io.result_table import Cell, card, short
+from zonal.io.result_table import card, short
 from zonal.kernels.feedback import Feedback
 
 Node = tuple[int, int]
@@ -57,11 +57,6 @@ class Region(ABC):
     @abstractmethod
     def bounds(self) -> Floats:
         """Lower and upper edge on each axis, shape (d, 2), in native units."""
-
-    @property
-    def drawn(self) -> Floats:
-        """Lower and upper edge on each axis of a plot, shape (d, 2)."""
-        return self.bounds
 
     @property
     @abstractmethod
@@ -109,31 +104,10 @@ class Region(ABC):
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
         return dict(self.space.as_dict(self))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the region as sent to programs: its name, its node, and where it is."""
-        return {"name": self.name, "node": None if self.node is None else list(self.node)}
-
     @property
     @abstractmethod
     def share(self) -> float:
         """How much of the space lies in the region; every symbol counts as one."""
-
-    @abstractmethod
-    def as_page(self) -> dict[str, Any]:
-        """Return where the region is, for the page: its parts of axes, or its name and number of members."""
-
-    @abstractmethod
-    def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""
-
-    def cells(self) -> dict[str, Cell]:
-        """Return one cell per axis, feature or level, by its name and unit, for a table."""
-        return dict(self.space.cells(self))
-
-    @property
-    def label(self) -> str:
-        """A short name, for plots; "" if there is none."""
-        return str(self.space.label(self))
 
     @abstractmethod
     def overlaps(self, other: Any) -> bool:
@@ -183,7 +157,6 @@ class Space(ABC):
     axes: Any  # None for a space of members
     lines: Any  # the numbers of the axes, or features, that have distances
     arity: int = 2  # the usual number of children of a node
-    columns: Any = ()  # of a sheet, that define a region exactly besides its name
 
     @property
     def d(self) -> int:
@@ -234,10 +207,6 @@ class Space(ABC):
         """Return why a search with so many measurements has no prospect; "" if it may have."""
         return ""
 
-    def label(self, region: Any) -> str:
-        """Return a short name of a region, for plots; "" if there is none."""
-        return ""
-
     def own(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return a region of this space, given as such or described; raise if it is of another."""
         if not isinstance(what, Region):
@@ -262,15 +231,6 @@ class Space(ABC):
     def from_text(self, text: str) -> Any:
         """Return, from a text, an argument for `region`: the text itself."""
         return text
-
-    def from_row(self: Any, cells: Mapping[str, str]) -> Any:
-        """Return, from the cells of a sheet, an argument for `region`: exact columns, or the region as text."""
-        exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
-        if exact:
-            return self.from_cells(exact)
-        wanted = ", ".join(self.columns or ["region"])
-        need(cells.get("region"), "a row must say which region was measured", "", f"Fill in {wanted}.")
-        return self.from_text(str(cells["region"]))
 
     def __copy__(self) -> Self:
         return self

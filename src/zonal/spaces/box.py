@@ -23,10 +23,10 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.io.hints import hinting
-from zonal.spaces.axes import ContinuousAxis, checked_ends
+from zonal.spaces.axes import Axis, ContinuousAxis, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
 from zonal.spaces.base import RESTORE, unnamed
-from zonal.spaces.categorical import Axis, CategoricalAxis
+from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 
 Scale = Literal["linear", "log", "integer", "periodic"]
@@ -157,11 +157,10 @@ class Product(AxisSpace):
         arity = whole_number(arity, "arity", 2, MOST_PARTS)
         by_name, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
         for name, own in by_name.items():
-            if isinstance(own, Axis):
-                made[name] = replace(own, name=name)
-                made[name].check()
-                if isinstance(own, ContinuousAxis):
-                    made[name] = replace(own, name=name).nearest(arity)
+            if isinstance(own, ContinuousAxis | CategoricalAxis):
+                renamed = replace(own, name=name)
+                renamed.check()
+                made[name] = renamed.nearest(arity) if isinstance(renamed, ContinuousAxis) else renamed
             elif has_symbols(own):
                 shares = mapped(own, f"axis {name} must be symbols", fix) if isinstance(own, Mapping) else None
                 made[name] = CategoricalAxis.of(

@@ -3,47 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import CategoryIndex
-from zonal.spaces.axes import AxisDefaults, ContinuousAxis, Part
+from zonal.spaces.axes import Axis, Part, PartLike, Symbol
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
 
 
 @dataclass(frozen=True)
-class CategoricalAxis(AxisDefaults):
+class CategoricalAxis(Axis):
     """A categorical axis: symbols, each with its share of the whole. A set of symbols is a number, one bit each.
 
     It is split once, into its symbols. It has the methods of `axes.ContinuousAxis`.
     """
 
     name: str
-    symbols: tuple[Any, ...]
+    symbols: tuple[Symbol, ...]
     shares: tuple[float, ...]
 
     symbolic: ClassVar[bool] = True
-    unit: ClassVar[str] = ""
-    low: ClassVar[float] = 0.0
-    side: ClassVar[float] = 1.0
+    unit = ""
+    low = 0.0
+    side = 1.0
 
     @classmethod
-    def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
+    def of(cls, name: str, symbols: Sequence[Symbol], frequencies: Sequence[float] | None) -> Self:
         """Check the symbols, and return the axis; they are equally frequent by default."""
         symbols = tuple(_symbol(symbol, name) for symbol in symbols)
         size, fix = len(symbols), "For more kinds of things use Hierarchy or Points."
         need(2 <= size <= MOST_SYMBOLS, f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols", size, fix)
         texts = [str(symbol) for symbol in symbols]
-        twice = (one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j])
+        twice = (symbol for j, symbol in enumerate(symbols) if symbol in symbols[:j] or texts[j] in texts[:j])
         refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
         given = [1.0] * size if frequencies is None else list(frequencies)
         problem = f"axis {name} needs a frequency for each of {size} symbols"
@@ -89,6 +88,14 @@ class CategoricalAxis(AxisDefaults):
         """Return 1, or 0 if it is split."""
         return float(pieces == 1)
 
+    def parts(self, arity: int) -> int:
+        """Return the number of parts it is split into: its symbols."""
+        return self.places
+
+    def grain(self, pieces: int) -> str:
+        """Return how many symbols the parts have, for people."""
+        return f"{self.name} {'any' if pieces == 1 else '1'} of {self.places}"
+
     @property
     def places(self) -> int:
         """The number of symbols."""
@@ -100,22 +107,22 @@ class CategoricalAxis(AxisDefaults):
 
     # From the user's description to a part.
 
-    def take(self, what: Any, arity: int) -> Part:
+    def take(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several."""
         pool = 0
         fix = "Pass one symbol, or a list."
-        one = isinstance(what, TEXTS) or not is_listed(what)
-        for symbol in [what] if one else listed(what, f"a part of axis {self.name} must be symbols", fix):
+        single = isinstance(what, TEXTS) or not is_listed(what)
+        for symbol in [what] if single else listed(what, f"a part of axis {self.name} must be symbols", fix):
             if not isinstance(symbol, str | int | float | np.number | np.bool_) or symbol not in self.symbols:
-                known = ", ".join(map(str, self.symbols))
-                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
+                choices = ", ".join(map(str, self.symbols))
+                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {choices}.")
             pool |= 1 << self.symbols.index(symbol)
         need(pool, f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
         return self._part(pool)
 
-    def overlap(self, one: Part, other: Part) -> bool:
+    def overlap(self, part: Part, other: Part) -> bool:
         """Tell whether two parts have a symbol in common."""
-        return bool(int(one[0]) & int(other[0]))
+        return bool(int(part[0]) & int(other[0]))
 
     def holds(self, outer: Part, inner: Part) -> bool:
         """Tell whether all symbols of a part are in another."""
@@ -133,11 +140,11 @@ class CategoricalAxis(AxisDefaults):
         members = self.members(part[0])
         return members[0] if len(members) == 1 else math.nan
 
-    def symbols_in(self, part: Part) -> tuple[Any, ...]:
+    def symbols_in(self, part: Part) -> tuple[Symbol, ...]:
         """Return the symbols of a part."""
         return tuple(self.symbols[s] for s in self.members(part[0]))
 
-    def plain(self, part: Part) -> Any:
+    def plain(self, part: Part) -> Symbol | list[Symbol]:
         """Return the symbol, or a list of them, as `take` accepts it."""
         named = self.symbols_in(part)
         return named[0] if len(named) == 1 else list(named)
@@ -147,15 +154,12 @@ class CategoricalAxis(AxisDefaults):
         every = int(part[0]) == self.whole and ANY not in self.symbols
         return ANY if every else "|".join(map(str, self.symbols_in(part)))
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> list[Symbol] | None:
         """Return, from a text, an argument for `take`; integers may be written with a decimal point."""
         if text == ANY and ANY not in self.symbols:
             return None
-        known = {str(symbol): symbol for symbol in self.symbols}
-        return [known.get(word, word) for word in ([text] if text in known else text.split("|"))]
-
-    def named(self, text: str, arity: int) -> None:
-        """Return None: what is printed of symbols is exact."""
+        by_text = {str(symbol): symbol for symbol in self.symbols}
+        return [by_text.get(word, word) for word in ([text] if text in by_text else text.split("|"))]
 
     def number_of(self, part: Part, pieces: int) -> int | None:
         """Return which of `pieces` parts this is, all symbols or one of them; None if it is none of them."""
@@ -169,30 +173,9 @@ class CategoricalAxis(AxisDefaults):
         """How a part is written, as an example."""
         return f"{self.name}={self.symbols[0]}|{self.symbols[1]}"
 
-    @property
-    def columns(self) -> list[str]:
-        """The column of a sheet that defines the symbols."""
-        return [self.name]
-
-    def cells(self, part: Part) -> list[Any]:
-        """Return the cell of this column."""
-        return ["|".join(map(str, self.symbols_in(part)))]
-
-    def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return, from this cell, an argument for `take`."""
-        return self.from_text(cells[self.name])
-
     def share(self, part: Part) -> float:
         """Return how much of the axis lies in a part; every symbol counts as one."""
         return len(self.symbols_in(part)) / self.places
-
-    def as_page(self) -> dict[str, Any]:
-        """Return the axis as the page draws it."""
-        return {"name": self.name, "unit": "", "symbols": list(self.symbols)}
-
-    def described(self) -> dict[str, Any]:
-        """Return the arguments that make such an axis, for people."""
-        return {"": list(self.symbols)}
 
     # Measures and kernels along the axis.
 
@@ -222,29 +205,18 @@ class CategoricalAxis(AxisDefaults):
         inside = self.frequencies(int(part[0]))
         return np.asarray((inside > 0) / np.count_nonzero(inside)) if equal else inside
 
-    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Sequence[Symbol]:
         """Return random symbols of a part, by their frequencies."""
         members, shares = self.members(part[0]), self.frequencies(int(part[0]))
         return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
 
 
-def _symbol(given: Any, name: str) -> Any:
+def _symbol(given: Symbol | np.generic, name: str) -> Symbol:
     """Check a symbol of an axis, and return it as a plain value."""
-    own = (
-        given.item()
-        if isinstance(given, np.generic)
-        else text(given, "a symbol")
-        if isinstance(given, str)
-        else given
-    )
-    problem = f"axis {name} has a symbol that is neither text nor a number"
-    need(
-        isinstance(own, str | int | float) and own != "",
-        problem,
-        own,
-        "Pass symbols as text, numbers or booleans.",
-    )
-    return finite_number(own, f"a symbol of axis {name}") if isinstance(own, float) else own
-
-
-Axis = ContinuousAxis | CategoricalAxis
+    symbol = given.item() if isinstance(given, np.generic) else given
+    if isinstance(symbol, str):
+        symbol = text(symbol, "a symbol")
+    if not isinstance(symbol, str | int | float) or symbol == "":
+        problem = f"axis {name} has a symbol that is neither text nor a number"
+        raise InvalidInput(problem, symbol, "Pass symbols as text, numbers or booleans.")
+    return finite_number(symbol, f"a symbol of axis {name}") if isinstance(symbol, float) else symbol

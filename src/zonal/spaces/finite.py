@@ -115,21 +115,6 @@ class FiniteSpace(Space):
         """The numbers of the features that have distances."""
         return () if self.symbolic else tuple(range(self.d))
 
-    picture = "tiles"
-
-    def as_page(self) -> dict[str, Any]:
-        """Return how many members there are, for the page."""
-        return {"kind": "hierarchy", "size": self.size}
-
-    def drawn(self, regions: Sequence[SubsetRegion]) -> dict[str, Any]:
-        """Return short names of regions, and how many members each has."""
-        names = [own.label or own.name for own in regions]
-        return {"name": names, "members": [len(own.positions) for own in regions]}
-
-    def page_names(self, region: SubsetRegion) -> Sequence[Hashable]:
-        """Return the names of members that the page lists with a region."""
-        return ()
-
     def with_smallest(self) -> Self:
         """Return the space itself: its members are its smallest regions."""
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -62,24 +63,28 @@ def _is_downward(along: Any, name: str, size: int) -> bool:
 
 
 def _check_order(space: Any, values: Any, what: str) -> None:
-    """Raise if an array without names fits the smallest regions only with its dimensions in another order."""
+    """Raise if an array without names fits the smallest regions only, or better, in another order."""
+    if isinstance(values, list | tuple):
+        with suppress(InvalidInput):  # what is no array is named later
+            values = plain_array(values, f"{what} must be an array", _fix(space))
     shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.deepest()
     if bottom is None or not 2 <= len(shape) == space.d <= 6:
         return
     cells = [own.places or pieces for own, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
-    if _fits(shape, cells, space):
-        return
-    for order in itertools.permutations(range(space.d)):
-        if _fits(tuple(shape[j] for j in order), cells, space):
-            raise InvalidInput(
-                f"{what} fit the axes ({', '.join(space.names)}) only in another order", shape, _fix(space)
-            )
+    orders = [tuple(shape[j] for j in order) for order in itertools.permutations(range(space.d))]
+    for coarse in (False, True):
+        if _fits(shape, cells, space, coarse):
+            return
+        if any(_fits(other, cells, space, coarse) for other in orders):
+            how = "best" if _fits(shape, cells, space, coarse=True) else "only"
+            names = ", ".join(space.names)
+            raise InvalidInput(f"{what} fit the axes ({names}) {how} in another order", shape, _fix(space))
 
 
-def _fits(shape: tuple[int, ...], cells: list[int], space: Any) -> bool:
-    """Tell whether numbers of pixels divide the smallest regions evenly, or these the pixels."""
+def _fits(shape: tuple[int, ...], cells: list[int], space: Any, coarse: bool) -> bool:
+    """Tell whether numbers of pixels divide the smallest regions evenly, or, if `coarse`, these the pixels."""
     each = zip(shape, cells, space.axes, strict=True)
-    return all(n == m if axis.places else n and (n % m == 0 or m % n == 0) for n, m, axis in each)
+    return all(n == m if axis.places else n and (n % m == 0 or (coarse and m % n == 0)) for n, m, axis in each)
 
 
 def _fix(space: Any) -> str:

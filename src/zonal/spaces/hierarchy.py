@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, is_listed, listed, mapped, named, need, refuse, text
+from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, need, refuse, text
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
@@ -31,7 +31,6 @@ from zonal.io.dataframes import (
     without_shapes,
 )
 from zonal.io.hints import guess, hinting
-from zonal.io.result_table import Cell
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.area_names import (
     ANYTHING,
@@ -164,9 +163,11 @@ class Hierarchy(FiniteSpace):
         named = mapped(named, *TABLE)
         need(named, TABLE[0], levels, TABLE[1])
         columns = {
-            region_name(name, "a level"): list(map(_text, listed(column, *TABLE)))
+            region_name(name, "a level"): list(map(_text, _not_shapes(name, listed(column, *TABLE))))
             for name, column in named.items()
         }
+        once = len(columns) == len(named)
+        need(once, "two levels have the same name", list(named), "Rename one; 1 and '1' are the same.")
         sizes = {name: len(column) for name, column in columns.items()}
         even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
         need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
@@ -278,17 +279,12 @@ class Hierarchy(FiniteSpace):
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
-        shared = self._shared(region)
+        shared = self.shared_path(region)
         if not (shared and self._is_whole(region)):
             return {MEMBERS: self.member_names(region)}
         return dict(zip(self.level_names, shared, strict=False))
 
-    def cells(self, region: SubsetRegion) -> dict[str, Cell]:
-        """Return the name at each level that all leaves share."""
-        shared = self._shared(region)
-        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self.level_names)}
-
-    def _shared(self, region: SubsetRegion) -> tuple[str, ...]:
+    def shared_path(self, region: SubsetRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""
         places = region.positions
         if region.node is not None:
@@ -299,7 +295,7 @@ class Hierarchy(FiniteSpace):
 
     def _is_whole(self, region: SubsetRegion) -> bool:
         """Tell whether a region has all leaves below what they share."""
-        return region.node is not None or len(self.below(self._shared(region))) == len(region.positions)
+        return region.node is not None or len(self.below(self.shared_path(region))) == len(region.positions)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
@@ -309,13 +305,9 @@ class Hierarchy(FiniteSpace):
         ways = self.ways
         return in_order(by_name(values, ways[1], what), ways, what)
 
-    def label(self, region: SubsetRegion) -> str:
-        """Return the last part of a region's name."""
-        return region.name.split(JOINT)[-1]
-
     def describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
-        name = JOINT.join(self._shared(region)) or WHOLE
+        name = JOINT.join(self.shared_path(region)) or WHOLE
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"
 
 
@@ -365,6 +357,14 @@ def region_name(name: Any, what: str) -> str:
             f"{what} has a number too long to be a name", name, "Pass text, or a shorter one."
         ) from None
     return named(written, what)
+
+
+def _not_shapes(name: str, column: list[Any]) -> list[Any]:
+    """Return a column of names; raise if there are shapes in it."""
+    fix = f"Leave the column out, or pass geopandas.GeoDataFrame(table, geometry={name!r})."
+    shapes = (value for value in column if attribute(type(value), "__geo_interface__") is not None)
+    refuse(shapes, f"column {name} has shapes, not names of regions", fix)
+    return column
 
 
 def _text(name: Any) -> str:

@@ -12,7 +12,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, is_listed, listed, mapped, need, positive_number, refuse
+from zonal.errors import (
+    LARGEST_STD,
+    LARGEST_WHOLE,
+    InvalidInput,
+    is_listed,
+    listed,
+    mapped,
+    named,
+    need,
+    positive_number,
+    refuse,
+)
 from zonal.io.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
 from zonal.spaces.base import ROUNDING, as_array, unnamed
 
@@ -25,12 +36,21 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     frame = as_frame(X)
     if frame is None and isinstance(X, Mapping):
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
-        frame = Columns({str(name): column for name, column in X.items()}, labels)
+        names = [_column_name(name) for name in X]
+        refuse(repeated(names), "two columns have the same name", "Rename one; 1 and '1' are the same.")
+        frame = Columns(dict(zip(names, X.values(), strict=True)), labels)
     if frame is not None:
         return _joined(frame), tuple(frame.columns), useful(frame.labels)
     values, labels = as_series(X) or (X, None)
     table = checked_features(values, what)
     return table, unnamed(table.shape[1]), useful(labels)
+
+
+def _column_name(name: Any) -> str:
+    """Check the name of a column, and return it as text; numbers and dates are names too."""
+    label = as_label(name)
+    need(label is not None and label == label, "a column needs a name", name, "Name it.")
+    return named(label if isinstance(label, str | int) else str(label), "the name of a column")
 
 
 def told_labels(labels: Any, size: int) -> Labels:
@@ -130,14 +150,17 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     given = mapped(values, f"{what} must be a mapping of leaves", "Name every leaf.")
     texts = all(isinstance(name, str | int | float | np.generic) for name in given)
     need(texts, f"{what} must be by name", list(given), "Name every leaf.")
-    named, known = {str(name): value for name, value in given.items()}, set(leaves)
-    strangers = (name for name in named if name not in known)
+    long = (name for name in given if isinstance(name, int) and abs(name) > LARGEST_WHOLE)  # has no text
+    refuse(long, f"{what} names something that is not a leaf", "Name leaves only.")
+    found, known = {str(name): value for name, value in given.items()}, set(leaves)
+    strangers = (name for name in found if name not in known)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
-    refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
-    width = as_array(next(iter(named.values()))).size
-    for leaf, value in named.items():
+    need(len(found) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
+    refuse((leaf for leaf in leaves if leaf not in found), f"{what} must name every leaf", "Add it.")
+    width = as_array(next(iter(found.values()))).size
+    for leaf, value in found.items():
         _check_leaf(leaf, value, what, width)
-    return [named[leaf] for leaf in leaves]
+    return [found[leaf] for leaf in leaves]
 
 
 def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:

@@ -97,25 +97,10 @@ class SubsetRegion(Region):
             return bool(self.start <= other.start and other.stop <= self.stop)
         return bool(np.isin(self._neighbour(other).positions, self.positions).all())
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the region as sent to programs: name, node, rows, weight, and bounds of features."""
-        found = super().as_json() | {"rows": self.members.tolist(), "weight": self.weight}
-        named = zip(self.space.names, self.bounds.tolist(), strict=True)
-        return found if self.space.symbolic else found | {"bounds": dict(named)}
-
     @property
     def share(self) -> float:
         """How much of the weight of all members the region has."""
         return float(self.weight / self.space.weights.sum())
-
-    def as_page(self) -> dict[str, Any]:
-        """Return where the region is, for the page, and the names of a few members."""
-        found = {"name": self.name, "part": None, "members": len(self.positions), "share": self.share}
-        return found | {"which": [str(name) for name in self.space.page_names(self)]}
-
-    def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that define the region exactly."""
-        return [" ".join(map(str, self.members.tolist()))] if self.space.columns else []
 
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         weights = self.space.weights[self.positions]

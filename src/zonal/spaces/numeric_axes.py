@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import BLOCK, Measure
 from zonal.kernels.periodic import wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces.axes import ContinuousAxis, Part, checked_ends
+from zonal.spaces.axes import ContinuousAxis, Part, PartLike, Symbol, checked_ends
 from zonal.spaces.base import ROUNDING
 
 EXACT = 52  # bits of an integer that a float holds exactly
@@ -40,7 +40,7 @@ class LogAxis(ContinuousAxis):
     given: tuple[float, float] = (1.0, 10.0)  # the ends in the user's numbers, without rounding
 
     @classmethod
-    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: float | None) -> Self:
         """Check the ends, in the user's numbers, and return the axis."""
         problem = f"axis {name} is logarithmic, so its bounds must be positive"
         need(ends[0] > 0, problem, ends, "Start above 0, or drop the scale.")
@@ -56,11 +56,10 @@ class LogAxis(ContinuousAxis):
         """Lower and upper end in the user's numbers."""
         return self.given
 
-    def native(self, places: Any) -> Any:
+    def native(self, places: Floats) -> Floats:
         """Return positions on the axis in the user's numbers."""
         low, high = self.ends
-        shown = 10.0 ** np.asarray(places, dtype=float)
-        return np.where(places == self.low, low, np.where(places == self.high, high, shown))[()]
+        return np.where(places == self.low, low, np.where(places == self.high, high, 10.0**places))
 
     def place(self, number: float, arity: int) -> float:
         """Return the position of one of the user's numbers: a cell's edge, if that is shown as this number.
@@ -86,7 +85,8 @@ class LogAxis(ContinuousAxis):
         """Return "low..high" in the user's numbers, with enough digits to distinguish neighbours."""
         decades = high - low if high > low else 1e-3
         digits = max(3, 2 - math.floor(math.log10(decades)))
-        return f"{self.native(low):.{digits}g}..{self.native(high):.{digits}g}"
+        first, last = self.bounds((0.0, high - low, (low, high)))
+        return f"{first:.{digits}g}..{last:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,10 @@ class PeriodicAxis(ContinuousAxis):
 
     scale: ClassVar[str] = "periodic"
 
-    @property
-    def remark(self) -> str:
-        """A note that plots add to its name: where it closes."""
-        return f"ring: {self.high:g} is {self.low:g}"
-
-    def native(self, places: Any) -> Any:
+    def native(self, places: Floats) -> Floats:
         """Return positions on the axis, from whichever turn."""
-        turned = np.mod(np.asarray(places, dtype=float) - self.low, self.side)
-        return (self.low + turned * (turned < self.side))[()]
+        turned = np.mod(places - self.low, self.side)
+        return np.asarray(self.low + turned * (turned < self.side))
 
     def apart(self, places: Floats, place: float) -> Floats:
         """Return the distances of positions on the ring from another, the shorter way round."""
@@ -126,7 +121,7 @@ class PeriodicAxis(ContinuousAxis):
                 "Pass where it begins and where it ends; leave the axis out for the whole ring.",
             )
         if not self.low <= low < self.high:
-            low = float(self.native(low))
+            low = float(self.native(np.array(low)))
             high = low + width
         if width < 0:
             high += side
@@ -138,9 +133,9 @@ class PeriodicAxis(ContinuousAxis):
         for turn in (-self.side, 0.0, self.side):
             yield offset + turn, size, (low + turn, high + turn)
 
-    def overlap(self, one: Part, other: Part) -> bool:
+    def overlap(self, part: Part, other: Part) -> bool:
         """Tell whether two arcs overlap; a shared edge does not count."""
-        return any(super(PeriodicAxis, self).overlap(one, turned) for turned in self._turned(other))
+        return any(super(PeriodicAxis, self).overlap(part, turned) for turned in self._turned(other))
 
     def holds(self, outer: Part, inner: Part) -> bool:
         """Tell whether an arc lies within another, up to rounding."""
@@ -191,14 +186,14 @@ class IntegerAxis(ContinuousAxis):
     measured_in: ClassVar[str] = "numbers"
 
     @classmethod
-    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: float | None) -> Self:
         """Check the ends, and return the axis of the integers between them."""
         first, last = (_whole(end, f"a bound of axis {name}") for end in ends)
         fix = "Leave the scale out: a continuous axis serves as well."
         need(last - first < MOST_NUMBERS, f"axis {name} has more than {MOST_NUMBERS} numbers", ends, fix)
         return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
 
-    def with_smallest(self, smallest: Any) -> Self:
+    def with_smallest(self, smallest: float | None) -> Self:
         """Return the same axis with `smallest` integers in its smallest runs, after checking it."""
         if smallest is None:
             return replace(self, smallest=None)
@@ -256,15 +251,16 @@ class IntegerAxis(ContinuousAxis):
 
     # From the user's description to a part, and back.
 
-    def take(self, what: Any, arity: int) -> Part:
+    def take(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes: first and last integer, or one."""
+        several = is_listed(what) and not isinstance(what, str)
         try:
-            first, last = what if is_listed(what) and not isinstance(what, str) else (what, what)
+            first, last = cast("tuple[int, int]", what if several else (what, what))
         except Exception:  # whatever a user's object raises
             fix = "Pass (first, last), or one number."
             raise InvalidInput(f"a part of axis {self.name} must be a pair", what, fix) from None
-        what = f"a bound on axis {self.name}"
-        first, last = (_whole(without_unit(edge, self.unit, what), what) for edge in (first, last))
+        bound = f"a bound on axis {self.name}"
+        first, last = (_whole(without_unit(edge, self.unit, bound), bound) for edge in (first, last))
         return self.between(first - 0.5, last + 0.5, (first, last))
 
     def bounds(self, part: Part) -> tuple[float, float]:
@@ -272,15 +268,11 @@ class IntegerAxis(ContinuousAxis):
         low, high = part[2]
         return low + 0.5, high - 0.5
 
-    def drawn(self, part: Part) -> tuple[float, float]:
-        """Return where a part begins and ends in a plot: half a step beyond its integers."""
-        return part[2]
-
     def spread(self, number: int) -> Floats:
         """Return `number` integers from the first to the last, or all if there are fewer."""
         return np.unique(np.linspace(*self.ends, min(number, self.places)).round())
 
-    def plain(self, part: Part) -> Any:
+    def plain(self, part: Part) -> list[Symbol]:
         """Return the first and the last number, ready for JSON."""
         return [int(edge) for edge in self.bounds(part)]
 
@@ -297,10 +289,10 @@ class IntegerAxis(ContinuousAxis):
         number = int(part[2][0] - self.low) * pieces // self.places
         return number if self.cell(number, pieces)[2] == part[2] else None
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> tuple[float, float]:
         """Return, from a text (a span or one number), an argument for `take`."""
         word = text.split(" ")[0]
-        return (self._number(word),) * 2 if ".." not in word else super().from_text(text)
+        return (self.number(word), self.number(word)) if ".." not in word else super().from_text(text)
 
     # Measures along the axis.
 
@@ -318,13 +310,14 @@ class IntegerAxis(ContinuousAxis):
         off = (size - 1) / 2
         return size - 1, (offset - off, 1.0, (low, low + 1)), (offset + off, 1.0, (high - 1, high))
 
-    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Sequence[int]:
         """Return random integers of a part."""
-        first, last = self.plain(part)
-        return rng.integers(first, last + 1, number).tolist()
+        first, last = map(int, self.bounds(part))
+        numbers: list[int] = rng.integers(first, last + 1, number).tolist()
+        return numbers
 
 
-def _whole(number: Any, what: str) -> int:
+def _whole(number: float, what: str) -> int:
     """Check that a number is an integer, of either sign and any type, and return it."""
     if isinstance(number, float) and number.is_integer():
         return int(number)
@@ -341,7 +334,7 @@ class IntegerIndex(IntervalIndex):
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` parts, with the study's own feedback."""
         centers, widths, _ = zip(*[self._axis.cell(part, pieces) for part in parts.tolist()], strict=True)
-        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
+        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), register=True)
 
 
 class DiscretizedMeasure(Measure):
@@ -351,10 +344,10 @@ class DiscretizedMeasure(Measure):
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
-        self.ends, self.odd, self.total = measure.ends, measure.odd, measure.total
+        self.ends, self.antisymmetric, self.total = measure.ends, measure.antisymmetric, measure.total
         self._row = lru_cache(256)(self._made)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[Measure], DiscretizedMeasure], tuple[Measure]]:
         """Return how a pickle makes it: from its measure, without the cache."""
         return _lumped, (self._measure,)
 
@@ -363,7 +356,7 @@ class DiscretizedMeasure(Measure):
         more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
         every = number + 2 * more
         shares = self._measure.shares(every / 2, float(number), 1.0, every)
-        mirrored = -shares[::-1] if self.odd else shares[::-1]
+        mirrored = -shares[::-1] if self.antisymmetric else shares[::-1]
         shares = (shares + mirrored) / 2  # what lies between two integers is shared by both
         return np.asarray(np.arange(every) - (every - 1) / 2, dtype=np.float64), shares
 

@@ -14,7 +14,6 @@ from zonal._types import Floats, Ints
 from zonal.errors import is_listed, need, refuse, text, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.io.hints import hinting
-from zonal.io.result_table import Cell, Span
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import ROUNDING, Node
 from zonal.spaces.finite import FiniteSpace, Level, sums
@@ -53,7 +52,6 @@ class Points(FiniteSpace):
     """
 
     arity: int = 2
-    columns = ("rows",)
     _called = "points"
 
     def __init__(
@@ -102,7 +100,8 @@ class Points(FiniteSpace):
                 return self.cell(self._node_named(what), feedback)
         if not isinstance(what, Mapping):
             return self.subset(what, feedback)
-        unknown = (key for key in what if key != "members" and key not in self.names)
+        known = ("members", *self.names)
+        unknown = (key for key in what if not (isinstance(key, str) and str(key) in known))
         refuse(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
         found = self.subset(what.get("members"), feedback)
         for name, (low, high) in zip(self.names, found.bounds.tolist(), strict=True):
@@ -111,30 +110,12 @@ class Points(FiniteSpace):
             need(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
         return found
 
-    picture = "scatter"
-
-    def as_page(self) -> dict[str, Any]:
-        """Return how many points there are, for the page."""
-        return {"kind": "points", "size": self.size}
-
-    def page_names(self, region: SubsetRegion) -> Sequence[Hashable]:
-        """Return the names or row numbers of the first points."""
-        return [self.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
-
     def _lists_one(self, what: Any, first: Any) -> bool:
         return not is_listed(first)  # a list of texts is a list of regions
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
-
-    def cells(self, region: SubsetRegion) -> dict[str, Cell]:
-        """Return the range of each feature."""
-        return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
-
-    def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return, from this cell, an argument for `region`."""
-        return self.from_text(cells["rows"])
 
     def from_text(self, text: str) -> Any:
         """Return row numbers, separated by blanks or commas, or the name of a point."""
@@ -176,7 +157,6 @@ class Points(FiniteSpace):
 NAME = re.compile(r"(?:(?P<many>\d+) points|.*): .+", re.DOTALL)  # of a region
 AT_ONCE = 1 << 20  # cuts of cells computed together
 MOST_DIGITS = 18  # of a row number
-MOST_NAMED = 12  # points that the page lists with a region
 FEW_PARTS = 64  # largest arity allowed whatever the number of points
 
 

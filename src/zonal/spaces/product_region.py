@@ -7,7 +7,6 @@ axis converts to and from the user's numbers.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,9 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
-from zonal.spaces.axes import Part
+from zonal.spaces.axes import Axis, Part
 from zonal.spaces.base import Region, as_array
-from zonal.spaces.categorical import Axis, CategoricalAxis
+from zonal.spaces.categorical import CategoricalAxis
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered
@@ -54,11 +53,6 @@ class ProductRegion(Region):
     def bounds(self) -> Floats:
         """Lower and upper edge on each axis, shape (d, 2), in native units."""
         return np.array([axis.bounds(part) for axis, part in self.along], dtype=float)
-
-    @property
-    def drawn(self) -> Floats:
-        """Lower and upper edge on each axis of a plot, shape (d, 2)."""
-        return np.array([axis.drawn(part) for axis, part in self.along], dtype=float)
 
     @property
     def center(self) -> Floats:
@@ -137,33 +131,10 @@ class ProductRegion(Region):
             return self.name
         return {axis.name: (axis.plain if axis.symbolic else axis.center)(part) for axis, part in self.along}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the region as sent to programs: name, node, and bounds with their units, or symbols."""
-        found = super().as_json()
-        if self.space.spelled:
-            return {**found, "symbols": [list(own or ()) for own in self.symbols]}
-        for axis, part in self.along:
-            for what, own in axis.as_json(part).items():
-                found.setdefault(what, {})[axis.name] = own
-        return found
-
     @property
     def share(self) -> float:
         """How much of the space lies in the region; every symbol counts as one."""
         return math.prod(axis.share(part) for axis, part in self.along)
-
-    def as_page(self) -> dict[str, Any]:
-        """Return where the region is, for the page."""
-        if self.space.spelled:
-            number = math.prod(len(own) for own in self.symbols if own is not None)
-            return {"name": self.name, "part": None, "members": number, "share": self.share}
-        edges = zip(self.bounds.tolist(), self.symbols, strict=True)
-        parts = [bounds if own is None else list(own) for bounds, own in edges]
-        return {"name": "", "part": parts, "members": None, "share": self.share}
-
-    def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that define the region exactly."""
-        return [] if self.space.spelled else [cell for axis, part in self.along for cell in axis.cells(part)]
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""
@@ -204,26 +175,6 @@ def _has_units(what: Any) -> bool:
     pairs = what if isinstance(what, list | tuple) else ()
     edges = (edge for pair in pairs if isinstance(pair, list | tuple) for edge in pair)
     return any(map(is_quantity, (what, *pairs, *edges)))
-
-
-def parts_of_text(space: Any, text: str) -> dict[str, Any]:
-    """Return, from a text such as ``l=0..90, dye=red|green`` or a region's name, the part on each axis named."""
-    words = [word for axis in space.axes for word in (axis.name, *map(str, getattr(axis, "symbols", ())))]
-    names = "|".join(re.escape(name) for name in space.names)
-    comma = rf",(?=\s*(?:{names})[ =])" if any("," in word for word in words) else ","
-    parts: dict[str, Any] = {}
-    for word in re.split(comma, text):
-        part = word.strip()
-        fitting = [axis for axis in space.axes if part.startswith((f"{axis.name}=", f"{axis.name} "))]
-        if not fitting:
-            fix = f"Write {space.axes[0].example}."
-            raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
-        axis = max(fitting, key=lambda one: len(one.name))
-        plain = part[len(axis.name) + 1 :]  # perhaps a symbol that begins or ends with "="
-        if not (axis.symbolic and plain in map(str, axis.symbols)):
-            plain = plain.strip(" =")
-        parts[axis.name] = axis.named(plain, space.arity) or axis.from_text(plain)
-    return parts
 
 
 def node_of(space: Any, region: ProductRegion) -> tuple[int, int] | None:

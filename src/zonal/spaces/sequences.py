@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from zonal.errors import InvalidInput, finite_number, listed, need, plain_array, refuse, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.io.hints import hinting
-from zonal.io.result_table import Cell
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
@@ -110,14 +109,6 @@ class Sequences(AxisSpace):
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
         need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
-    def as_page(self) -> dict[str, Any]:
-        """Return length and alphabet, for the page."""
-        return {"kind": "sequences", "length": self.length, "alphabet": list(self.alphabet)}
-
-    def drawn(self, regions: Sequence[ProductRegion]) -> dict[str, Any]:
-        """Return the names of regions."""
-        return {"name": [own.name for own in regions]}
-
     @property
     def alphabet(self) -> tuple[Any, ...]:
         """The symbols, in order."""
@@ -166,7 +157,7 @@ class Sequences(AxisSpace):
             all symbols and ``[AC]`` for some. Lower case is accepted if the alphabet is upper case only.
         """
         if isinstance(what, Mapping):
-            unknown = (key for key in what if key != self.spelled)
+            unknown = (key for key in what if not (isinstance(key, str) and str(key) == self.spelled))
             refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
             what = what.get(self.spelled)
         listed = isinstance(what, (str, Sequence))
@@ -180,10 +171,6 @@ class Sequences(AxisSpace):
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
         return {self.spelled: region.name}
-
-    def cells(self, region: ProductRegion) -> dict[str, Cell]:
-        """Return nothing: the name is enough."""
-        return {}
 
     def written(self, symbols: Sequence[str]) -> str:
         """Return one sequence as text."""
@@ -237,8 +224,6 @@ class Sequences(AxisSpace):
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         pools: Any = region.symbols
         return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
-
-    label = describe
 
     @cached_property
     def _joint(self) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
-from typing import Any, get_args
+from typing import Any
 
 from zonal.engine import commands, events, select
 from zonal.engine.events import Transaction
@@ -42,7 +42,7 @@ def first_difference(settings: Settings, history: Iterable[Transaction]) -> str:
 def _in_a_row(state: State | None, left: list[Transaction]) -> list[Transaction]:
     """Return the next event; where travel costs, all trials asked for in a row, which may be of one call."""
     prices, first = None if state is None else state.problem.prices, _call(left[0])
-    if prices is None or not prices.travels or not isinstance(first, events.Asked):
+    if prices is None or not prices.travel_has_cost or not isinstance(first, events.Asked):
         return left[:1]
 
     def same_call(event: Transaction) -> bool:
@@ -78,7 +78,7 @@ def _next_calls(
         try:
             decided = after = _decide(settings, after, batch[stop - 1])
             if before is not None and isinstance(asked, events.Asked) and stop > at + 1:
-                decided = select.as_tour(before, after, asked.by)  # several trials are asked for in its order
+                decided = select.as_route(before, after, asked.by)  # several trials are asked for in its order
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
@@ -125,41 +125,33 @@ def _call(event: Transaction) -> events.Event | None:
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 
-def _observed(event: Transaction) -> list[events.Observed]:
-    """Return the observations of a call, which may have taken several measurements."""
-    return [fact for fact in event if isinstance(fact, events.Observed)]
-
-
-def _amended(event: Transaction) -> list[events.Amended]:
-    return [fact for fact in event if isinstance(fact, events.Amended)]
-
-
-# What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `blocked` shows
-# it, unless the region was blocked before.
-DECIDED: dict[type, Callable[[State, Any, Transaction], State]] = {
-    events.Asked: lambda state, fact, event: select.ask(
-        state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
-    ),
-    events.Told: lambda state, fact, event: commands.tell(state, fact, _observed(event)),
-    events.Closed: lambda state, fact, event: commands.end(
-        state, fact.number, fact.state == "failed", retry=not fact.blocked, note=fact.note
-    ),
-    events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
-    events.Observed: lambda state, fact, event: commands.observe(state, _observed(event)),
-    **dict.fromkeys(get_args(events.Amended), lambda state, fact, event: commands.correct(state, _amended(event))),
-    events.Fitted: lambda state, fact, event: commands.refit(state, fact.anew) or state,
-}
-
-
 def _decide(settings: Settings, state: State | None, event: Transaction) -> State:
-    """Return the state after what would be decided now."""
+    """Return the state after what would be decided now, by the fact that shows which call it was."""
     fact = _call(event)
     in_order = (state is None) == isinstance(fact, events.Created)
     need(in_order, "a study begins once, with Created first", fact, "Pass all of study.events.")
     if state is None:
         return commands.begin(settings)
-    decide = DECIDED.get(type(fact))
-    return state.apply(() if fact is None else (fact,)) if decide is None else decide(state, fact, event)
+    observed = [other for other in event if isinstance(other, events.Observed)]  # a call may take several
+    match fact:
+        case events.Asked():
+            return select.ask(state, fact.by, fact.key, now=possible(fact.within, fact.avoid))
+        case events.Told():
+            return commands.tell(state, fact, observed)
+        case events.Observed():
+            return commands.observe(state, observed)
+        case events.Corrected() | events.Retracted():
+            return commands.correct(state, [other for other in event if isinstance(other, events.Amended)])
+        case events.Closed():
+            # Whether a trial may be retried is not stored; `blocked` shows it, unless the region was before.
+            failed, retry = fact.state == "failed", not fact.blocked
+            return commands.close_trial(state, fact.number, failed, retry=retry, note=fact.note)
+        case events.Forbidden():
+            return commands.forbid(state, fact)
+        case events.Fitted():
+            return commands.refit(state, fact.from_scratch) or state
+        case _:
+            return state.apply_transaction(() if fact is None else (fact,))
 
 
 def difference(was: Any, now: Any, at: str = "") -> str:

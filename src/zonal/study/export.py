@@ -18,9 +18,10 @@ from zonal.storage.schema import (
     settings_from_json,
     settings_to_json,
 )
+from zonal.study.history import history
 from zonal.study.sheet_rows import slope_of
 from zonal.study.study import Study
-from zonal.study.summary import for_programs, plain
+from zonal.study.summary import jsonable, to_json
 
 HEAD, END = "zonal events", "zonal end"
 FIX = "Export it again, with --format events."
@@ -39,16 +40,16 @@ def document(study: Study) -> str:
         return {name: part for name, part in parts.items() if part is not None}
 
     trials, observations = [], []
-    for record, (*before, now) in study.history():
-        earlier = [outcome_parts(outcome) for outcome in before if outcome.state != "asked"]
+    for record, (*before, now) in history(study):
+        earlier = [outcome_parts(outcome) for outcome in before if outcome.state != "pending"]
         parts = {**outcome_parts(now), **functional_parts(record), "earlier": earlier}
         if isinstance(record, TrialRecord):
-            trials.append({**plain(record), **parts})
+            trials.append({**jsonable(record), **parts})
         else:
             observations.append({"observation": record.number, "region": record.region, **parts})
     value = {"name": study.value_name, "unit": study.value_unit}
     head = {"budget": study.budget, "direction": study.direction, "value": value}
-    return for_programs({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
+    return to_json({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
 
 
 def exported(study: Study) -> str:
@@ -84,7 +85,7 @@ def imported(content: bytes) -> Study:
     try:
         decoded = settings_from_json(json.dumps(json.loads(lines[0])["settings"]), {})
         need(not decoded.missing, "an export cannot hold a setting of the user's own", decoded.missing, FIX)
-        return Study.replay(decoded.settings, map(decoded.read, texts()), at_once=True)
+        return Study.replay(decoded.settings, map(decoded.read, texts()), batch=True)
     except Exception as error:  # somebody may have changed a line, and the digest too
         reason = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
         problem = f"line {at + 1} is not what was exported ({reason})"

@@ -1,28 +1,29 @@
 """What may be measured: what is possible now, what is forbidden, and what is allowed again.
 
-As in `deeds`, each is a function of a study, and most are methods of `Study`.
+As in `operations`, they are functions of a study, which methods of `Study` call.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zonal.engine import checks, commands
 from zonal.engine.events import Forbidden
 from zonal.engine.results import Trial
-from zonal.engine.settings import RegionLike
+from zonal.engine.settings import RegionLike, RegionsLike
 from zonal.errors import InvalidInput, listed, need, text
 from zonal.spaces import Region, with_feedback
-from zonal.study.reading import trial_of
+from zonal.study.history import asked_trial, trial_of
+from zonal.study.queries import region_of
 from zonal.study.worker_id import person
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
 
-def regions_of(study: Study, given: Any, name: str) -> tuple[Region, ...]:
+def regions_of(study: Study, given: RegionsLike, name: str) -> tuple[Region, ...]:
     """Return regions that the user gave, one or several; none if there is nothing."""
     if given is None:
         return ()
@@ -31,30 +32,16 @@ def regions_of(study: Study, given: Any, name: str) -> tuple[Region, ...]:
     every = [several] if study.space.is_one(several) else listed(several, problem, fix)
     fix = f"Pass at least one region, or leave {name}= out."
     need(every or name == "avoid", "within= is empty, so nothing is possible", given, fix)
-    return tuple(with_feedback(study._region(region), None) for region in every)
+    return tuple(with_feedback(region_of(study, region), None) for region in every)
 
 
-def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None = None) -> list[Trial]:
-    """Forbid a region that turned out not to be measurable, or not to be wanted.
-
-    From now on it is treated as in ``forbidden=``: no region that overlaps it is measured or recommended. Values
-    measured there stay in the model. `allow` takes it back. Returns the trials pending that overlap it; they
-    stay pending, and may be told, failed or cancelled. Forbidding the same region again does nothing.
-
-    Parameters
-    ----------
-    region : Region, or what ``space.region`` takes
-        A region of this space, in the tree or not, given as in `observe`.
-    note : str
-        Why; kept in the history.
-    by : str, optional
-        Who forbids it; by default the user of this process.
-    """
+def forbid(study: Study, region: RegionLike, note: str, by: str | None) -> list[Trial]:
+    """Forbid a region; return the pending trials that overlap it: see `Study.forbid`."""
     with study._writing(partly=True):
-        state, banned = study._state, with_feedback(study._region(region), None)
+        state, banned = study._state, with_feedback(region_of(study, region), None)
         checks.forbidden(state, banned)
         fact = Forbidden(banned, text(note, "a note"), person() if by is None else text(by, "by"))
-        if all(banned.key != ban.key for ban in state.bans.values()):
+        if all(banned.key != ban.key for ban in state.forbidden_regions.values()):
             after = commands.forbid(state, fact)
             checks.anything_left(after, banned)
             study._commit(after)
@@ -64,19 +51,14 @@ def forbid(study: Study, region: RegionLike, note: str = "", *, by: str | None =
 
 
 def allow(study: Study, region: RegionLike) -> int:
-    """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
-
-    They may be asked for again. The region is given as in `observe`; the whole space takes back everything. Splits
-    that were made meanwhile stay, and so does whatever ``forbidden=`` says. Returns how many failures and
-    forbidden regions were taken back, at least one.
-    """
+    """Take back failures and what was forbidden within a region: see `Study.allow`."""
     with study._writing(partly=True):
-        state, wanted = study._state, study._region(region)
-        trials, bans = commands.failed(state, wanted), commands.banned(state, wanted)
-        after = commands.forgive(state, trials, bans)
+        state, wanted = study._state, region_of(study, region)
+        trials, bans = commands.failed_within(state, wanted), commands.forbidden_within(state, wanted)
+        after = commands.unblock(state, trials, bans)
         if after is None:
             fix = "study.table() lists what was failed."
-            larger = [ban.name for ban in state.bans.values() if ban.overlaps(wanted)]
+            larger = [ban.name for ban in state.forbidden_regions.values() if ban.overlaps(wanted)]
             if state.problem.is_forbidden(wanted):
                 fix = "It is forbidden; that cannot be taken back."
             elif larger:
@@ -86,10 +68,10 @@ def allow(study: Study, region: RegionLike) -> int:
     return len(trials) + len(bans)
 
 
-def forgive(study: Study, trials: Iterable[Trial]) -> None:
+def forgive(study: Study, trials: Iterable[Trial | int]) -> None:
     """Take back the failures of single trials that failed for other reasons than their region."""
     with study._writing(partly=True):
         several = listed(trials, "trials must be a list", "Pass [trial], even for one.")
-        after = commands.forgive(study._state, [study._asked(trial).number for trial in several])
+        after = commands.unblock(study._state, [asked_trial(study, trial).number for trial in several])
         if after is not None:
             study._commit(after)

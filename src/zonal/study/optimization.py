@@ -1,4 +1,4 @@
-"""Measuring with a function: `Study.optimize` and `Study.refine`, written as functions of the study."""
+"""Measuring with a function: what `Study.optimize` and `Study.refine` do."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from zonal.spaces import Region, with_feedback
 from zonal.study import summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.point_search import MeasurePoint, PointResult, sequential_halving
-from zonal.study.queries import expected
-from zonal.study.run_loop import ENOUGH, Callback, OnError, drive
+from zonal.study.queries import expected, region_of
+from zonal.study.run_loop import ENOUGH, Callback, OnError, run_loop
 from zonal.study.run_session import RunSession
-from zonal.study.worker_id import run_of_mine
+from zonal.study.worker_id import run_id
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -34,74 +34,33 @@ JUDGE = 10  # measurements after the initial design before a learned model may s
 def optimize(
     study: Study,
     measure: Measure,
-    executor: Anywhere = None,
+    executor: Anywhere,
     *,
-    n: int | None = None,
-    workers: int | None = None,
-    callback: Callback | None = None,
-    progress: bool = False,
-    tolerance: float | None = None,
-    on_error: OnError = "raise",
-    max_failures: int | None = None,
-    timeout: float | None = None,
-    take_over: bool = False,
-    by: str | None = None,
+    n: int | None,
+    workers: int | None,
+    callback: Callback | None,
+    progress: bool,
+    tolerance: float | None,
+    on_error: OnError,
+    max_failures: int | None,
+    timeout: float | None,
+    take_over: bool,
+    by: str | None,
 ) -> Result:
-    """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
-
-    Pending trials whose worker has ended are measured first: those of an earlier run in this process, or of a
-    process on this machine that has ended. After Ctrl-C, or a stop by the callback, the result has
-    ``success=False``.
-
-    Parameters
-    ----------
-    measure : callable
-        Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`: value,
-        sem, note, time, slopes, minus. Where times are chosen and it has an argument `time`, that is how long to
-        measure. If it raises, its trial is failed, which does not count against its region, and the error is
-        passed on; the study can continue afterwards.
-    executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
-        Where to measure several regions at once. A function that returns an executor is called again if a
-        worker process dies.
-    n : int, optional
-        Number of measurements to make now; by default all that remain.
-    workers : int, optional
-        How many at once; by default the executor's number of workers. Without an executor, the number of threads.
-    callback : callable, optional
-        Called with the study and the trial after each measurement; raise StopIteration to stop.
-    progress : bool
-        Show a progress bar.
-    tolerance : float, optional
-        In value units: stop early when the gap of the recommended region is no larger, twice in a row; while a
-        model is learned, not before the initial design and ten more measurements. With the policy `Above` it
-        applies to ``misclassified``, in units of weight.
-    on_error : {"raise", "fail"}
-        Whether a failed measurement ends the search, or only its trial.
-    max_failures : int, optional
-        With ``on_error="fail"``: one more failure is raised, and the failures since the last success do not
-        count against any region; by default the number of remaining measurements.
-    timeout : float, optional
-        Seconds after which a measurement counts as failed.
-    take_over : bool
-        Also measure all trials that are pending, whoever asked for them: only if nobody else will.
-    by : str, optional
-        A name for whoever measures, such as ``"receiver 1"``. Trials pending under the same name are measured
-        first, even if they were asked for on another host, as after a restart in another container. Only one run
-        at a time may use a name. By default the name of this process, which another host cannot check.
-    """
+    """Ask, measure and tell until the budget is spent, or the answer is good enough: see `Study.optimize`."""
     name = None if by is None else text(by, "by")
     able = callback is None or callable(callback)
     need(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
-    with run_of_mine() as run:
-        part = RunSession(study, name or run, take_over, n)
-        why = drive(
-            part,
+    with run_id() as run:
+        session = RunSession(study, name or run, take_over, n)
+        why = run_loop(
+            session,
             measure,
             executor=executor,
             workers=workers,
             callback=callback,
-            progress=(lambda: summary.hope(study)) if progress else None,
+            progress=(lambda: summary.progress_text(study)) if progress else None,
             enough=enough,
             on_error=on_error,
             max_failures=max_failures,
@@ -110,15 +69,15 @@ def optimize(
     good = why == ENOUGH
     if good:
         why = reached(study, tolerance)
-    found, spent = study.recommend(), part.paid_out or not study._looks_left
-    ended = f"{why};" if why else f"{part.spent}:"
+    best, spent = study.recommend(), session.paid_out or not summary.measurements_left(study)
+    ended = f"{why};" if why else f"{session.spent}:"
     return Result(
-        region=found.region,
-        x=found.region.x,
-        mean=found.mean,
-        std=found.std,
-        gap=found.gap,
-        probability_best=found.probability_best,
+        region=best.region,
+        x=best.region.x,
+        mean=best.mean,
+        std=best.std,
+        gap=best.gap,
+        probability_best=best.probability_best,
         nfev=study.measured,
         success=good or (not why and (n is not None or (spent and not study.pending))),
         message=f"{ended} {summary.progress(study, 'made', 'measurement')}{_notes(study)}",
@@ -127,29 +86,9 @@ def optimize(
 
 
 def refine(
-    study: Study,
-    measure_point: MeasurePoint,
-    budget: int,
-    *,
-    noise: float | None = None,
-    points: ArrayLike | None = None,
+    study: Study, measure_point: MeasurePoint, budget: int, noise: float | None, points: ArrayLike | None
 ) -> PointResult:
-    """Find a good point within the recommended region, and mean and std of f there, by measuring points.
-
-    This is sequential halving over the region's representative points, starting from the study's posterior (the
-    remark under Definition 2 of the paper). The study itself does not change.
-
-    Parameters
-    ----------
-    measure_point : callable
-        Turns a point, shape (d,), into a value.
-    budget : int
-        Number of point measurements; if there are more points, those with the lowest posterior means are dropped.
-    noise : float, optional
-        Standard deviation of one point measurement; the study's noise by default, if it is a number.
-    points : array_like, shape (n, d), optional
-        Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
-    """
+    """Find a good point within the recommended region by measuring points: see `Study.refine`."""
     fix = "For members and sequences, extend the study or raise the policy's h_max."
     need(study.space.continuous, "refine works in a box only", study.space, fix)
     given = _spread(study, study.found) if points is None else points
@@ -158,10 +97,10 @@ def refine(
     candidates = plain_array(given, problem, fix, float)
     right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
     need(right, problem, points, fix)
-    spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
-    known = noise is not None or not callable(study.settings.noise)
-    need(known, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
-    spread = standard_deviation(study._state.table.noise.item(0) if noise is None else noise, "noise")
+    spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
+    has_noise = noise is not None or not callable(study.settings.noise)
+    need(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
+    spread = standard_deviation(study._state.structure.noise.item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
         # No more points than the budget can be measured: only the most promising are kept.
@@ -173,13 +112,13 @@ def refine(
     def reward(x: NDArray[np.float64]) -> float:
         return study._sign * checks.measured(study._state, measure_point(x), None)[0] - zero
 
-    found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
-    return replace(found, mean=study._sign * (zero + found.mean))
+    point = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
+    return replace(point, mean=study._sign * (zero + point.mean))
 
 
 def reached(study: Study, tolerance: float | None) -> str:
     """Learn the model from all measurements, as at the end of a budget; return how good the answer is."""
-    study._refit(anew=False)
+    study._refit(from_scratch=False)
     wrong = study.misclassified
     if wrong is None:
         good = f"the gap is {study.recommend().gap:.3g}"
@@ -202,8 +141,8 @@ def twice(study: Study, tolerance: float) -> Callable[[], bool]:
 def _is_enough(study: Study, tolerance: float) -> bool:
     """Tell whether a study's answer is good enough; a learned model needs some more."""
     state = study._state
-    judged = state.measured >= binding.opening_size(state) + JUDGE or not state.problem.learned
-    if not judged or select.next_of_opening(state) is not None:
+    judged = state.measured >= binding.design_size(state) + JUDGE or not state.problem.learned
+    if not judged or select.next_of_design(state) is not None:
         return False
     wrong = study.misclassified
     return (study.recommend().gap if wrong is None else wrong) <= tolerance

@@ -177,7 +177,7 @@ def _place(axis: Any, edges: Any, pull: Floats) -> tuple[float, tuple[float, flo
     if axis.scale == "periodic" and ends[1] - ends[0] >= axis.side * (1 - ROUNDING):
         ends = axis.low, axis.high
     middle = float(np.average((low + high) / 2, weights=pull))
-    return float(axis.native(middle)), axis.bounds((0.0, ends[1] - ends[0], ends))
+    return float(axis.native(np.array(middle))), axis.bounds((0.0, ends[1] - ends[0], ends))
 
 
 def _after_gap(low: Floats, high: Floats, axis: Any) -> float:

@@ -48,6 +48,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "measurement": ("name", "unit", "feedback", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
+OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
 PRICES = ("cost", "times", "overhead", "travel")  # the settings that give looks a cost
 PLAIN = ("direction", "max_replicates", "seed", *PRICES, "cost_unit")  # arguments of `Study` as they stand
@@ -170,9 +171,10 @@ def _axes(recipe: Recipe) -> zn.Box | zn.Product:
 def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the words of an axis with a scale that was written in the unit's place where it belongs."""
     unit = words.get("unit")
-    if "scale" in words or not isinstance(unit, str) or unit not in SCALES:
+    scale = OTHER_SCALES.get(unit.lower(), unit.lower()) if isinstance(unit, str) else None
+    if "scale" in words or scale not in SCALES:
         return words
-    return {key: value for key, value in words.items() if key != "unit"} | {"scale": unit}
+    return {key: value for key, value in words.items() if key != "unit"} | {"scale": scale}
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from zonal.engine.events import Asked
 from zonal.engine.results import Trial
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, need, whole_number
-from zonal.study.worker_id import is_gone
+from zonal.study.history import pending_asked
+from zonal.study.summary import measurements_left
+from zonal.study.worker_id import worker_is_dead
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -22,25 +24,25 @@ LONGEST_NOTE = 500  # characters of what is kept of an error
 REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
 
 
-def reply(said: Any) -> dict[str, Any]:
+def reply(answer: Any) -> dict[str, Any]:
     """Return what an instrument returned as arguments of `Study.tell`, after checking.
 
     It may be a value; a value and its standard error; or a mapping of these arguments by name.
     """
-    if not isinstance(said, Mapping):
-        value, sem = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
+    if not isinstance(answer, Mapping):
+        value, sem = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
         return {"value": value, "sem": sem}
-    found, fix = dict(said), f"Name any of {', '.join(REPLY)}; value is needed."
-    for name in found:
-        need(name in REPLY, f"an instrument cannot return {name!r}", found, fix)
-    need("value" in found, "an instrument must return a value", found, fix)
-    return found
+    arguments, fix = dict(answer), f"Name any of {', '.join(REPLY)}; value is needed."
+    for name in arguments:
+        need(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
+    need("value" in arguments, "an instrument must return a value", arguments, fix)
+    return arguments
 
 
 def reason(error: BaseException) -> str:
     """Return an error as a note: one line of text that any file can hold."""
     message = ""
-    with suppress(Exception):  # of a user's own class, any may come
+    with suppress(Exception):  # of a user-defined class, any may come
         message = " ".join(str(error).split()).encode(errors="replace").decode()
     return (message or type(error).__name__)[:LONGEST_NOTE]
 
@@ -58,53 +60,59 @@ class RunSession:
         self._by = by
         self._unwritten: set[int] = set()
         # With their present workers: two runs that take over must not take from each other for ever.
-        self._mine_now = {asked.number: asked.by for asked in study.under_way if take_over or asked.by == by}
-        self.paid_out = False  # whether the next look was too expensive
+        self._abandoned = {asked.number: asked.by for asked in pending_asked(study) if take_over or asked.by == by}
+        self.paid_out = False  # whether the next measurement was too expensive
         self._part = math.inf if n is None else whole_number(n, "n", 1)  # measurements that it may still make
         if n is not None and self.remaining < n:
             raise BudgetSpent(
                 f"n={n} measurements asked for, but only {self.remaining} remain. Pass fewer, or call extend()."
             )
 
-    def _left(self, asked: Asked) -> bool:
-        return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
+    def _may_claim(self, asked: Asked) -> bool:
+        return worker_is_dead(asked.by) or self._abandoned.get(asked.number) == asked.by
 
     @property
     def remaining(self) -> int:
         """The number of measurements that may still be started."""
-        remaining = self.study._looks_left + sum(map(self._left, self.study.under_way))
+        remaining = measurements_left(self.study) + sum(map(self._may_claim, pending_asked(self.study)))
         return int(min(remaining, self._part))
 
     @property
     def spent(self) -> str:
         """What is spent when none remain."""
-        if not self.study.spent and not self.study._looks_left:
+        if not self.study.spent and not measurements_left(self.study):
             return "the budget does not pay for a look"
-        whole = self._part == math.inf or not self.study._looks_left
+        whole = self._part == math.inf or not measurements_left(self.study)
         return "the budget is spent" if whole else "the part asked for is spent"
 
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""
-        trial = self.study.claim(self._by, self._left)
-        if trial is not None:
-            self._mine_now.pop(trial.number, None)
         try:
-            trial = self.study.ask(by=self._by) if trial is None else trial
-        except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
+            trial = self._claim() or self.study.ask(by=self._by)
+        except BudgetSpent as error:  # other runs spent it, or the measurement costs more than is left
             self.paid_out = self.study.settings.priced
             raise Exhausted(str(error)) from error
         self._part -= 1
         return trial
 
-    def tell(self, trial: Trial, said: Any) -> None:
+    def _claim(self) -> Trial | None:
+        """Return an abandoned trial, taken over; None if there is none."""
+        for asked in filter(self._may_claim, pending_asked(self.study)):
+            trial = self.study._claim(asked.number, self._by, asked.by)
+            if trial is not None:
+                self._abandoned.pop(trial.number, None)
+                return trial
+        return None
+
+    def tell(self, trial: Trial, answer: Any) -> None:
         """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
-        more = reply(said)
+        more = reply(answer)
         value, sem = more.pop("value"), more.pop("sem", None)
         try:
             self.study.tell(trial, value, sem, **more)
         except StudyFileError as error:
             self._unwritten.add(trial.number)
-            beside = "".join(f", {name} {own!r}" for name, own in more.items())
+            beside = "".join(f", {name} {argument!r}" for name, argument in more.items())
             shown = f"{value!r}, sem {sem!r}{beside}"
             log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
             raise

@@ -11,6 +11,8 @@ from zonal.engine.trial_history import Outcome
 from zonal.errors import ZonalError
 from zonal.io.spreadsheet import Row
 from zonal.spaces import Region
+from zonal.study.history import history
+from zonal.study.region_cells import exact_cells, exact_columns
 from zonal.study.sheets import SEEN, place_of
 from zonal.study.study import Study
 
@@ -18,14 +20,14 @@ from zonal.study.study import Study
 def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
-    header = ["trial", "region", "replicate", *study.space.columns, *spends, "value", "sem", "note"]
+    header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, "value", "sem", "note"]
     return [header, *([*_place(one, spends), None, None, None] for one in trials)]
 
 
 def _place(one: Any, spends: Sequence[str]) -> list[Any]:
     """Return the cells of a trial or an observation that say what was measured, and for how much."""
     number, look = (None, None) if isinstance(one, Observation) else (one.number, one.replicate)
-    return [number, one.region.name, look, *one.region.row(), *(getattr(one, own, None) for own in spends)]
+    return [number, one.region.name, look, *exact_cells(one.region), *(getattr(one, own, None) for own in spends)]
 
 
 def outcomes(study: Study) -> list[Row]:
@@ -35,8 +37,9 @@ def outcomes(study: Study) -> list[Row]:
     any: as rows they might be told again.
     """
     spends = study.settings.spends
-    header = ["trial", "region", "replicate", *study.space.columns, *spends, "state", "value", "sem", "note"]
-    rows = [[*_place(one, spends), *_became(one, past)] for one, past in study.history()]
+    exact = exact_columns(study.space)
+    header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
+    rows = [[*_place(one, spends), *_became(one, past)] for one, past in history(study)]
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return list(zip(*kept, strict=True))

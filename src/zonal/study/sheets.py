@@ -32,6 +32,9 @@ from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations
+from zonal.study.history import history
+from zonal.study.queries import region_of
+from zonal.study.region_cells import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
 
 T = TypeVar("T")
@@ -80,7 +83,7 @@ class FilledRow:
         return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
 
     def over(self, was: TrialRecord) -> FilledRow | None:
-        """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
+        """Return this row as a correction of a trial; None if it changes nothing or nothing was recorded."""
         if was.value is None:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
@@ -137,7 +140,7 @@ def told(
 
         wrong = _rows_wrong(watched(found.new, "telling"), tell)
         wrong += _rows_wrong(watched(found.corrected, "correcting"), mend)
-        refuse_rows(table, wrong, "measured")
+        refuse_rows(table, wrong, "recorded")
         for number, note in found.notes.items():
             operations.annotate(draft, number, note)
         return found
@@ -190,8 +193,8 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         number = _trial(cells["trial"], trials, cells.get("region", ""))
         answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
         if answer is not None and cells.get("minus"):
-            other = study._region(place_of(study.space, cells["minus"]))
-            checks.seen(study._state, was.region, other, answer.sem)
+            other = region_of(study, place_of(study.space, cells["minus"]))
+            checks.usable(study._state, was.region, other, answer.sem)
             answer = replace(answer, minus=other)
         note = cells.get("note", "")
         same = first.setdefault(number, (answer, note)) == (answer, note)
@@ -207,13 +210,13 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             found.notes_left[number] = NoteLeft(row, "has a value", "correct")
         elif was.value is not None and answer is None:
             noted[number] = FilledRow(was.value, None, note, row, {**cells, "value": repr(was.value)})
-        elif was.value is None and (was.state == "asked" or not was.note or changed):
+        elif was.value is None and (was.state == "pending" or not was.note or changed):
             found.notes[number] = note
         elif was.value is None:
             found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
-    times = bool(study.settings.times) and "time" not in study.space.columns
-    _every_row(table, study.space, ("trial", "value"), read, "measured", ("time",) if times else ())
+    times = bool(study.settings.times) and "time" not in exact_columns(study.space)
+    _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:
@@ -228,7 +231,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
 
 def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
     """Return every trial with all its outcomes; if it was told late, with those of the observation it became."""
-    every = study.history()
+    every = history(study)
     trials = {one.number: (one, past) for one, past in every if isinstance(one, TrialRecord)}
     for one, past in every:
         number = study._state.observed[one.number][1].trial if isinstance(one, Observation) else None
@@ -253,19 +256,19 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
     """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
     space, feedback = study.space, study.feedback
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
-    for one, past in study.history():  # values that were corrected or retracted are known too
+    for one, past in history(study):  # values that were corrected or retracted are known too
         seen.setdefault(_sort(one.region, one.minus), []).extend((own.value, own.sem) for own in past)
     found: Sheet[Region] = Sheet()
 
     def read(cells: dict[str, str], row: int) -> None:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
-        region: Region = space.region(space.from_row(cells), by)
+        region: Region = space.region(region_in_row(space, cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
         answer = _answer(cells, row)
         if answer is None:
             found.empty += 1
             return
-        checks.seen(study._state, region, minus, answer.sem)
+        checks.usable(study._state, region, minus, answer.sem)
         before = seen.setdefault(_sort(region, minus), [])
         kind = found.known if any(answer.repeats(*own) for own in before) else found.new
         kind.append((region, replace(answer, minus=minus)))
@@ -294,7 +297,7 @@ def place_of(space: Any, text: str | None) -> Any:
 
 def places(table: Table, space: Any) -> list[Region]:
     """Return the regions of a sheet; raise an error that lists every bad row."""
-    return _every_row(table, space, (), lambda cells, row: space.region(space.from_row(cells)), "predicted")
+    return _every_row(table, space, (), lambda cells, row: space.region(region_in_row(space, cells)), "predicted")
 
 
 def _every_row(
@@ -306,8 +309,8 @@ def _every_row(
     more: Sequence[str] = (),
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
-    rows = list(_rows(table, space.columns, needed))
-    edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
+    rows = list(_rows(table, exact_columns(space), needed))
+    edges = [name for j in space.lines for name in axis_columns(space.axes[j])] if space.axes else []
     numeric = ("value", "sem", *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     found, wrong = [], []

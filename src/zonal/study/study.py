@@ -1,8 +1,8 @@
 """The study: a search with numbered trials, a budget and the user's units.
 
-This module is about the life of a study: it is started, opened from its file or replayed from its history, and
-changes by one assignment after the event is on disk. Its methods are in `deeds`, `limits` and `measuring`
-(changes) and in `reading` (queries).
+A study is started, opened from its file or replayed from its history, and changes by one assignment after the
+transaction is on disk. What its methods do is in plain functions of a study: `operations` and `limits` (changes),
+`optimization` (measuring with a function), `queries` and `summary` (answers).
 """
 
 from __future__ import annotations
@@ -10,14 +10,31 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
 from weakref import WeakSet
 
+from numpy.typing import ArrayLike
+
+from zonal._types import Floats
 from zonal.engine import checks, commands
+from zonal.engine.confidence import Outlook
 from zonal.engine.events import Extended, ModelWarned, Transaction
-from zonal.engine.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
+from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
+from zonal.engine.settings import (
+    Direction,
+    Given,
+    Problem,
+    RegionLike,
+    RegionsLike,
+    Settings,
+    SpaceLike,
+    checked,
+    checked_again,
+)
 from zonal.engine.state import State
 from zonal.errors import (
     InvalidInput,
@@ -29,19 +46,36 @@ from zonal.errors import (
     truth,
     warn_user,
 )
+from zonal.gp.hyperparameters import WeightedModel
+from zonal.gp.model import Model
+from zonal.io.dataframes import DataFrame
 from zonal.io.files import file_path
-from zonal.io.hints import hinting
+from zonal.io.hints import Named, hinting, missing
+from zonal.io.result_table import Listing
+from zonal.kernels.feedback import Feedback
+from zonal.spaces import Region
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import limits, operations, optimization
-from zonal.study.reading import Reading
+from zonal.study import limits, operations, optimization, queries, summary
+from zonal.study.executors import Anywhere, Measure
+from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
+from zonal.study.point_search import MeasurePoint, PointResult
+from zonal.study.predictions import Prediction
+from zonal.study.run_loop import Callback, OnError
+from zonal.study.summary import TOP, RegionProbabilities
+from zonal.tree import TreeTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.plotting import Kind
 
 _studies: WeakSet[Study] = WeakSet()
 log = logging.getLogger("zonal")
 
 
 @hinting(Given, methods=True)
-class Study(Reading):
+class Study(metaclass=Named):
     """A search for the region with the highest average: in memory, or in a file (`create`, `open`, `save`).
 
     Parameters
@@ -49,7 +83,7 @@ class Study(Reading):
     space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
         The space to search.
     budget : int or float
-        The number of measurements; where looks have a cost, their total cost.
+        The number of measurements; where measurements have a cost, their total cost.
     kernel : Kernel, kernel class, callable or None
         The covariance of f at two points. For a class its parameters are learned; None learns the smoothness
         too (for symbols `Categorical`). On `Points` and `Hierarchy` also any positive semi-definite function of
@@ -77,13 +111,13 @@ class Study(Reading):
     value_name, value_unit : str
         Name and unit of what is measured, for tables and plots.
     cost : float or callable, optional
-        The cost of a look, or a function of the region; 1 by default, and 0 if `times` are given. With cost,
-        `times`, `overhead` or `travel` the budget is in units of cost.
+        The cost of a measurement, or a function of the region; 1 by default, and 0 if `times` are given. With
+        cost, `times`, `overhead` or `travel` the budget is in units of cost.
     times : sequence of float, optional
-        Possible times of a look. A look costs its time; `noise` refers to one unit of time and falls as
+        Possible times of a measurement, which costs its time; `noise` refers to one unit of time and falls as
         1 / sqrt(time). The default policy chooses region and time together, by gain per cost.
     overhead : float
-        A further cost of every look.
+        A further cost of every measurement.
     travel : float or callable, optional
         The cost of the way from the last region: a function of two regions, or in a box a number, the cost per
         unit of distance between centres. The last region is that of the last trial of the same ``by``, or else of
@@ -103,18 +137,34 @@ class Study(Reading):
     0.00390625
     """
 
+    _state: State
+    _lock: threading.RLock
+    _journal: Journal | None = None
+    _complaints: frozenset[str] = frozenset()  # that were passed on
+
     def __init__(
         self, space: SpaceLike, *, budget: float, direction: Direction = "maximize", **settings: Unpack[Given]
     ) -> None:
         self._renew_lock()
         self._state = commands.begin(checked(space, budget=budget, direction=direction, **settings))
 
-    _complaints: frozenset[str] = frozenset()  # that were passed on
-
     def _renew_lock(self) -> None:
         """Make a new lock; processes forked from this one will make their own."""
-        super()._renew_lock()
+        self._lock = threading.RLock()
         _studies.add(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: neither the lock nor the file."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy or a pickle."""
+        self.__dict__.update(state)
+        self._renew_lock()
+
+    def __copy__(self) -> Self:
+        """Return an independent study."""
+        return copy.deepcopy(self)
 
     @classmethod
     def create(
@@ -143,6 +193,13 @@ class Study(Reading):
             Open the file if it exists, as when two workers start at once: the first creates it, the other joins.
             It must hold a study with these settings; its budget may have been extended since, and without `rng`
             its seed is the one drawn by the first.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study.create("pools.db", [(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.path.name
+        'pools.db'
         """
         study = cls(space, budget=budget, direction=direction, **settings)
         try:
@@ -150,9 +207,9 @@ class Study(Reading):
         except StudyFileError:
             if not exist_ok or not file_path(path).exists():
                 raise
-            there, seeded = cls.open(path, **users_own(study.settings)), settings.get("rng") is not None
-            same_settings(there.settings, study.settings, file_path(path).name, seeded)
-            return there
+            existing, seeded = cls.open(path, **users_own(study.settings)), settings.get("rng") is not None
+            same_settings(existing.settings, study.settings, file_path(path).name, seeded)
+            return existing
         return study
 
     @classmethod
@@ -185,6 +242,14 @@ class Study(Reading):
         classes : sequence of class
             Your own frozen dataclasses that the study uses: a kernel, a feedback, a policy, an axis. Their fields
             are in the file; passing the class is enough.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study.create("sky.db", [(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> zn.Study.open("sky.db").measured
+        1
         """
         named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
         named |= {"delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
@@ -200,7 +265,21 @@ class Study(Reading):
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Store a study from memory in a file, which must not exist yet; it stays there from now on."""
+        """Store a study from memory in a file, and from now on whatever changes it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to create; it must not exist yet.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.save("later.db")
+        >>> zn.Study.open("later.db").budget
+        9
+        """
         with self._lock:
             if self._journal is not None:
                 raise StudyFileError(
@@ -209,7 +288,18 @@ class Study(Reading):
             self._journal = Journal.create(path, self.settings, self.events)
 
     def refresh(self) -> None:
-        """Read what other processes have done to the study; `ask`, `tell` and other changes do so too."""
+        """Read what other processes have done to the study; `ask`, `tell` and other changes do so too.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study.create("shared.db", [(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> zn.Study.open("shared.db").ask().number  # as another process would
+        0
+        >>> study.refresh()
+        >>> len(study.pending)
+        1
+        """
         with self._lock:
             if self._journal is not None:
                 self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
@@ -232,11 +322,11 @@ class Study(Reading):
         state = self._state
         if events:
             with journal.applying():
-                state = state.apply_all(events)
-        self._state = state if journal.opened.has_kernel else state.blind()
+                state = state.apply_transactions(events)
+        self._state = state if journal.opened.has_kernel else state.without_posterior()
 
     @classmethod
-    def replay(cls, settings: Settings, events: Iterable[Transaction], *, at_once: bool = False) -> Self:
+    def replay(cls, settings: Settings, events: Iterable[Transaction], *, batch: bool = False) -> Self:
         """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
         The events are not checked: they are to come from a study. Events that do not fit together raise an
@@ -246,20 +336,28 @@ class Study(Reading):
         ----------
         settings, events
             Those of a study.
-        at_once : bool
+        batch : bool
             Build the posterior once, at the end: much faster, and the same up to rounding.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> zn.Study.replay(study.settings, study.events).recommend() == study.recommend()
+        True
         """
         fix = "Pass study.settings and study.events."
         need(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
         lazily = isinstance(events, Iterator)
         history = events if lazily else listed(events, "events must be those of a study", fix)
-        settings, at_once = checked_again(settings), truth(at_once, "at_once")
+        settings, batch = checked_again(settings), truth(batch, "batch")
         problem = "these events do not make a study ({})"
         with applying(InvalidInput, lambda error: InvalidInput(problem.format(error), events, fix)):
-            return cls._of(settings, history, at_once)
+            return cls._of(settings, history, batch)
 
     @classmethod
-    def _of(cls, settings: Settings, events: Iterable[Transaction], at_once: bool = True) -> Self:
+    def _of(cls, settings: Settings, events: Iterable[Transaction], batch: bool = True) -> Self:
         """Return the study that the events of another make."""
         study = cls.__new__(cls)
         study._renew_lock()
@@ -268,53 +366,999 @@ class Study(Reading):
         if not first:
             raise InvalidInput("a study's history begins with Created", first, "Pass all of study.events.")
         state = State.begin(Problem(settings), first)
-        if at_once:
-            state = state.apply_all(history, at_once=True)
+        if batch:
+            state = state.apply_transactions(history, batch=True)
         else:
             for event in history:
-                state = state.apply(event)
+                state = state.apply_transaction(event)
                 state.belief  # noqa: B018  # computed step by step, as it was originally
         study._state = state
         return study
 
-    def __copy__(self) -> Self:
-        """Return an independent study."""
-        return copy.deepcopy(self)
+    @property
+    def id(self) -> str:
+        """Identifies the study and its trials; copies keep it."""
+        return self._state.created.id
 
-    ask = operations.ask
-    tell = operations.tell
-    correct = operations.correct
-    retract = operations.retract
-    fail = operations.fail
-    cancel = operations.cancel
-    forbid = limits.forbid
-    allow = limits.allow
-    forgive = limits.forgive
-    claim = operations.claim
-    observe = operations.observe
-    optimize = optimization.optimize
-    refine = optimization.refine
+    @property
+    def settings(self) -> Settings:
+        """Everything that was given."""
+        return self._state.problem.settings
+
+    @property
+    def space(self) -> Any:
+        """The space that is searched."""
+        return self.settings.space
+
+    @property
+    def feedback(self) -> Feedback:
+        """What part of a region a measurement averages."""
+        return self.settings.feedback
+
+    @property
+    def direction(self) -> Direction:
+        """Whether high or low averages are wanted."""
+        return self.settings.direction
+
+    @property
+    def value_name(self) -> str:
+        """The name of what is measured."""
+        return self.settings.value_name
+
+    @property
+    def value_unit(self) -> str:
+        """The unit of what is measured."""
+        return self.settings.value_unit
+
+    @property
+    def _sign(self) -> float:
+        """1 if high averages are wanted, else -1."""
+        return self.settings.sign
+
+    @property
+    def path(self) -> Path | None:
+        """The file in which the study is stored; None in memory."""
+        return None if self._journal is None else self._journal.path
+
+    @property
+    def _called(self) -> str:
+        """The name of its file, or what it measures."""
+        return self.value_name if self.path is None else self.path.stem
+
+    @property
+    def read_only(self) -> str:
+        """Why the study cannot continue; "" if it can. What needs no missing function is possible all the same."""
+        return "" if self._journal is None else self._journal.read_only
+
+    @property
+    def events(self) -> tuple[Transaction, ...]:
+        """The whole history."""
+        return tuple(self._state.events)
+
+    @property
+    def timestamps(self) -> tuple[str, ...]:
+        """When each event was written, in UTC; empty in memory, where times are not kept."""
+        return () if self._journal is None else tuple(row.time for row in self._journal.rows())
+
+    @property
+    def budget(self) -> Any:  # int where measurements have no cost
+        """The total number of measurements, or their total cost."""
+        return self._state.budget
+
+    @property
+    def spent(self) -> float:
+        """The number of trials measured, or their cost."""
+        return self._state.spent
+
+    @property
+    def measured(self) -> int:
+        """The number of trials measured."""
+        return self._state.measured
+
+    @property
+    def remaining(self) -> Any:  # int where measurements have no cost
+        """What of the budget is neither spent nor pending."""
+        return self._state.remaining
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials asked for and not yet told, failed or cancelled, oldest first."""
+        state = self._state
+        return tuple(trial_of(state, asked) for asked in state.pending.values())
+
+    @property
+    def trials(self) -> list[TrialRecord]:
+        """All trials so far with their outcomes."""
+        return [record for record, _ in trial_outcomes(self._state)]
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """The measurements made outside the study, except those retracted."""
+        outcomes = observation_outcomes(self._state)
+        return tuple(observation for observation, past in outcomes if past[-1].value is not None)
+
+    @property
+    def blocked(self) -> tuple[Region, ...]:
+        """Regions that could not be measured and are no longer asked for; `allow` takes that back."""
+        state = self._state
+        return tuple(state.region(row) for row in state.blocked)
+
+    @property
+    def forbidden(self) -> tuple[Region, ...]:
+        """Regions that `forbid` forbade since the study began and that were not allowed again."""
+        return tuple(self._state.forbidden_regions.values())
+
+    @property
+    def prior_mean(self) -> float:
+        """The prior mean of f, as given or learned."""
+        return self._sign * self._state.prior_mean
+
+    @property
+    def model(self) -> Model:
+        """The kernel, noise and prior mean in use, as given or learned, and how well they are known."""
+        return queries.model(self._state)
+
+    @property
+    def models(self) -> tuple[WeightedModel, ...]:
+        """The weighted models that represent the posterior over models; one if the model was given."""
+        return queries.models(self._state)
+
+    @property
+    def tree(self) -> TreeTable:
+        """The tree now, as read-only arrays; means and stds are of measured values only."""
+        return queries.tree_of(self._state)
+
+    @property
+    def found(self) -> Region:
+        """The recommended region; `recommend` also gives its certainty, which takes some milliseconds."""
+        return queries.best(self)[0]
+
+    @overload
+    def ask(
+        self,
+        n: None = None,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> Trial: ...
+    @overload
+    def ask(
+        self,
+        n: int,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> list[Trial]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        key: str = "",
+        by: str | None = None,
+        within: RegionsLike = None,
+        avoid: RegionsLike = None,
+    ) -> Trial | list[Trial]:
+        """Return the next trial, or a list of the next `n`.
+
+        Pending trials are taken into account: they reduce the uncertainty of their regions. What is possible only
+        now, such as what is above the horizon, is said by `within` and `avoid`, and kept with the trial; what is
+        never possible by ``forbidden=`` and `forbid`.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of trials; all or none are returned (in a shell, `zonal ask -n` returns those that are left).
+            Where travel costs, they are in the order of a short route.
+        key : str
+            A name for this request. Repeating the request with the same key returns the same trials, so it may be
+            repeated if it is not clear whether it arrived.
+        by : str, optional
+            Who measures it; by default this process, after whose end the trial may be taken over (see
+            `optimize`).
+        within : region or list of regions, optional
+            What is possible now, given as in `observe`: the trial's region lies wholly within one of them.
+        avoid : region or list of regions, optional
+            What is not possible now: the trial's region overlaps none of them. Judged is the region itself, not
+            what a `Beam` sees beyond it.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> [trial.region.name for trial in study.ask(2)]
+        ['x 0..0.5', 'x 0.5..1']
+        >>> study.ask(within=[(0.2, 0.6)]).region.name
+        'x 0.25..0.5'
+        """
+        trials = operations.ask(self, n, key, by, within, avoid)
+        return trials[0] if n is None else trials
+
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float,
+        sem: float | None = None,
+        note: str = "",
+        *,
+        time: float | None = None,
+        slopes: Mapping[str, tuple[float, float]] | None = None,
+        minus: RegionLike | None = None,
+    ) -> None:
+        """Record the measurement of a trial.
+
+        Telling the same value again does nothing, and another value is refused, whatever became of the trial
+        before. A trial that had failed, or was cancelled or retracted, counts as measured after all; if the budget
+        was spent meanwhile, as an observation, which `correct` and `retract` find by the trial too.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            The trial, or its number.
+        value : float
+            The measured average.
+        sem : float, optional
+            Standard error of this one measurement; the study's noise by default.
+        note : str
+            A note kept with the trial.
+        time : float, optional
+            The time really spent, where times are chosen; by default the time asked for.
+        slopes : mapping of axis to (slope, sem), optional
+            Mean slopes of f over the region, measured with its average, and their standard errors: see `Slope`.
+            They become observations.
+        minus : Region, or what ``space.region`` takes, optional
+            The value is the difference of two averages: the trial's region minus this one. Errors that the
+            instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
+            replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
+            not include it.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> trial = study.ask()
+        >>> study.tell(trial, 0.7, sem=0.05, note="windy")
+        >>> study.trials[0].value
+        0.7
+        """
+        operations.tell(self, trial, value, sem, note, time, slopes, minus)
+
+    def correct(
+        self,
+        trial: Trial | Observation | int,
+        value: float,
+        sem: float | None = None,
+        note: str = "",
+        *,
+        by: str | None = None,
+    ) -> None:
+        """Replace a value that was told or observed by mistake.
+
+        The model is learned again, and the posterior is as if the right value had been told; splits already made
+        stay. The history keeps the earlier value: see `table`. Passing the same value again does nothing.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was measured, or its number, or what `observe` returned.
+        value : float
+            The measured average.
+        sem : float, optional
+            Standard error of this one measurement; by default as it was told.
+        note : str
+            A note kept with the trial, for example why; by default as it was told.
+        by : str, optional
+            Who corrects it; by default the user of this process.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 7.0)
+        >>> study.correct(0, 0.7, note="a slip of the pen")
+        >>> study.trials[0].value
+        0.7
+        """
+        operations.correct(self, trial, value, sem, note, by)
+
+    def retract(self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
+        """Remove a value that should never have been told or observed; the budget gets its trial back.
+
+        The model is learned again, and the posterior is as if the value had never been told; splits already made
+        stay. The history keeps the value: see `table`. The trial may still be told. Slopes told with a trial are
+        retracted with it.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was measured, or its number, or what `observe` returned.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who retracts it; by default the user of this process.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> study.retract(0, note="the lamp was off")
+        >>> study.trials[0].state, study.remaining
+        ('retracted', 9)
+        """
+        operations.retract(self, trial, note, by)
+
+    def fail(self, trial: Trial | int, retry: bool = True, note: str = "") -> None:
+        """Give up a trial that could not be measured; the budget gets it back.
+
+        A region that failed three times in a row is not asked for again, nor is a region within it that failed
+        once. `allow` takes that back.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial, or its number.
+        retry : bool
+            Whether the region may be asked for again; if not, its children are, if it may be split.
+        note : str
+            A note kept with the trial, for example why.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.fail(study.ask(), retry=False, note="out of reach")
+        >>> [region.name for region in study.blocked]
+        ['x 0..0.5']
+        """
+        operations.fail(self, trial, retry, note)
+
+    def cancel(self, trial: Trial | int, note: str = "") -> None:
+        """Cancel a trial that was not tried; the budget gets it back, and it does not count against its region.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial, or its number.
+        note : str
+            A note kept with the trial, for example why.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.cancel(study.ask(), note="no time today")
+        >>> study.remaining
+        9
+        """
+        operations.cancel(self, trial, note)
+
+    def claim(self, trial: Trial | int, *, by: str | None = None) -> Trial:
+        """Take a pending trial over from whoever was measuring it, and return it.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial, or its number.
+        by : str, optional
+            Who measures it from now on; by default this process.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> trial = study.ask(by="receiver 1")
+        >>> study.claim(trial, by="receiver 2") == trial
+        True
+        """
+        return operations.claim(self, trial, by)
+
+    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
+        """Take a pending trial over from a worker; return None if that worker no longer measures it."""
+        return operations.claim_from(self, number, by, worker)
+
+    def observe(
+        self,
+        region: RegionLike,
+        value: float,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        *,
+        time: float | None = None,
+        minus: RegionLike | None = None,
+        note: str = "",
+    ) -> Observation:
+        """Record an earlier or external measurement of any region; it costs no budget.
+
+        `correct` and `retract` accept the `Observation` that is returned.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
+            ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
+            parts.
+        value : float
+            Its measured average.
+        sem : float, optional
+            Standard error of this measurement; the study's noise by default.
+        feedback : Center, Average, Mean, Beam or Slope, optional
+            What part of its region this measurement averaged; by default as the study's. For a slope, or anything
+            that is not an average, the standard error is required.
+        time : float, optional
+            How long it took, where times are chosen; one unit of time by default.
+        minus : Region, or what ``space.region`` takes, optional
+            The value is a difference: the region minus this one. Its standard error is required.
+        note : str
+            A note kept with the observation.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.observe([(0.2, 0.3)], 1.4, sem=0.05).number
+        0
+        >>> round(study.predict([(0.2, 0.3)]).mean, 2)
+        1.4
+        """
+        return operations.observe(self, region, value, sem, feedback, time, minus, note)
+
+    def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None) -> list[Trial]:
+        """Forbid a region that turned out not to be measurable, or not to be wanted.
+
+        From now on it is treated as in ``forbidden=``: no region that overlaps it is measured or recommended.
+        Values measured there stay in the model. `allow` takes it back. Returns the pending trials that overlap it;
+        they stay pending, and may be told, failed or cancelled. Forbidding the same region again does nothing.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            A region of this space, in the tree or not, given as in `observe`.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who forbids it; by default the user of this process.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.forbid([(0, 0.5)], note="a river")
+        []
+        >>> study.ask().region.name
+        'x 0.5..1'
+        """
+        return limits.forbid(self, region, note, by)
+
+    def allow(self, region: RegionLike) -> int:
+        """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
+
+        They may be asked for again. Splits that were made meanwhile stay, and so does whatever ``forbidden=``
+        says. Returns how many failures and forbidden regions were taken back, at least one.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            A region of this space, given as in `observe`; the whole space takes back everything.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.fail(study.ask(), retry=False)
+        >>> study.allow([(0, 1)])
+        1
+        >>> study.blocked
+        ()
+        """
+        return limits.allow(self, region)
+
+    def _forgive(self, trials: Iterable[Trial | int]) -> None:
+        """Take back the failures of single trials that failed for other reasons than their region."""
+        limits.forgive(self, trials)
+
+    def optimize(
+        self,
+        measure: Measure,
+        executor: Anywhere = None,
+        *,
+        n: int | None = None,
+        workers: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+        tolerance: float | None = None,
+        on_error: OnError = "raise",
+        max_failures: int | None = None,
+        timeout: float | None = None,
+        take_over: bool = False,
+        by: str | None = None,
+    ) -> Result:
+        """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
+
+        Pending trials whose worker has ended are measured first: those of an earlier run in this process, or of a
+        process on this machine that has ended. After Ctrl-C, or a stop by the callback, the result has
+        ``success=False``.
+
+        Parameters
+        ----------
+        measure : callable
+            Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`:
+            value, sem, note, time, slopes, minus. Where times are chosen and it has an argument `time`, that is
+            how long to measure. If it raises, its trial is failed, which does not count against its region, and
+            the error is passed on; the study can continue afterwards.
+        executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
+            Where to measure several regions at once. A function that returns an executor is called again if a
+            worker process dies.
+        n : int, optional
+            Number of measurements to make now; by default all that remain.
+        workers : int, optional
+            How many at once; by default the executor's number of workers. Without an executor, the number of
+            threads.
+        callback : callable, optional
+            Called with the study and the trial after each measurement; raise StopIteration to stop.
+        progress : bool
+            Show a progress bar.
+        tolerance : float, optional
+            In value units: stop early when the gap of the recommended region is no larger, twice in a row; while
+            a model is learned, not before the initial design and ten more measurements. With the policy `Above`
+            it applies to the expected weight of misclassified regions.
+        on_error : {"raise", "fail"}
+            Whether a failed measurement ends the search, or only its trial.
+        max_failures : int, optional
+            With ``on_error="fail"``: one more failure is raised, and the failures since the last success do not
+            count against any region; by default the number of remaining measurements.
+        timeout : float, optional
+            Seconds after which a measurement counts as failed.
+        take_over : bool
+            Also measure all trials that are pending, whoever asked for them: only if nobody else will.
+        by : str, optional
+            A name for whoever measures, such as ``"receiver 1"``. Trials pending under the same name are measured
+            first, even if they were asked for on another host, as after a restart in another container. Only one
+            run at a time may use a name. By default the name of this process, which another host cannot check.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]), n=5)
+        >>> result.nfev, study.remaining
+        (5, 4)
+        """
+        return optimization.optimize(
+            self,
+            measure,
+            executor,
+            n=n,
+            workers=workers,
+            callback=callback,
+            progress=progress,
+            tolerance=tolerance,
+            on_error=on_error,
+            max_failures=max_failures,
+            timeout=timeout,
+            take_over=take_over,
+            by=by,
+        )
+
+    def refine(
+        self,
+        measure_point: MeasurePoint,
+        budget: int,
+        *,
+        noise: float | None = None,
+        points: ArrayLike | None = None,
+    ) -> PointResult:
+        """Find a good point within the recommended region, and mean and std of f there, by measuring points.
+
+        This is sequential halving over the region's representative points, starting from the study's posterior
+        (the remark under Definition 2 of the paper). The study itself does not change.
+
+        Parameters
+        ----------
+        measure_point : callable
+            Turns a point, shape (d,), into a value.
+        budget : int
+            Number of point measurements; if there are more points, those with the lowest posterior means are
+            dropped.
+        noise : float, optional
+            Standard deviation of one point measurement; the study's noise by default, if it is a number.
+        points : array_like, shape (n, d), optional
+            Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> point = study.refine(lambda x: float(x[0]), budget=20)
+        >>> bool(abs(point.x[0] - result.x[0]) < 0.01)
+        True
+        """
+        return optimization.refine(self, measure_point, budget, noise, points)
 
     def refit(self) -> bool:
         """Learn the model again from all measurements, independently of earlier fits, if anything is learned.
 
         Studies learn by themselves, and always when the budget is spent, but starting from the last fit. After
         this call the model does not depend on the order of the measurements. Returns whether anything was learned.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.refit()  # the model was given
+        False
         """
         return self._refit()
 
-    def _refit(self, anew: bool = True) -> bool:
+    def _refit(self, from_scratch: bool = True) -> bool:
         with self._writing():
-            after = commands.refit(self._state, anew)
+            after = commands.refit(self._state, from_scratch)
             if after is not None:
                 self._commit(after)
         return after is not None
 
     def extend(self, n: float) -> None:
-        """Add `n` measurements to the budget; where looks have a cost, that amount."""
+        """Add to the budget.
+
+        Parameters
+        ----------
+        n : float
+            How many measurements; where measurements have a cost, that amount.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.extend(3)
+        >>> study.budget
+        12
+        """
         more = checks.added(self._state, n)
         with self._writing(partly=True):
-            self._commit(self._state.apply((Extended(more),)))
+            self._commit(self._state.apply_transaction((Extended(more),)))
+
+    @overload
+    def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
+    @overload
+    def recommend(self, k: int, *, theta: float = 0.1) -> list[Recommendation]: ...
+    def recommend(self, k: int | None = None, *, theta: float = 0.1) -> Recommendation | list[Recommendation]:
+        """Return the recommended region, or a list of the `k` best, and how certain that is.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of disjoint regions; fewer are returned if there are no more.
+        theta : float
+            ``gap`` holds with probability 1 - theta, under the model.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> best, second = study.recommend(k=2)
+        >>> best.region == study.recommend().region, best.mean > second.mean
+        (True, True)
+        """
+        best = queries.recommend(self, k, theta)
+        return best[0] if k is None else best
+
+    def outlook(self, n: int) -> Outlook:
+        """Return by how much `n` more measurements are expected to improve the recommended region's true average.
+
+        The measurements are planned in advance and simulated on draws from the posterior, where they also update
+        the weights of the models. A real search adapts and does at least as well, so for many measurements this is
+        a cautious estimate; it holds under the models. The budget does not matter.
+
+        Parameters
+        ----------
+        n : int
+            How many more measurements.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.outlook(5).gain > 0
+        True
+        """
+        return queries.outlook(self, n)
+
+    def above(
+        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+    ) -> RegionProbabilities:
+        """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
+
+        They are a table of `RegionProbability`; ``.patches()`` joins those that touch. If no region is probable
+        enough it has no rows, and its title says so and names the most probable one.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            In value units. With the policy `Above` it may be left out: then the regions are those that the policy
+            searches for, which are below its threshold when minimising.
+        probability : float, optional
+            Least probability, under the model: by default 0.9, or 0.5 without a threshold.
+        sigma : float, optional
+            Instead of a probability: by how many standard deviations the mean must lie beyond the threshold. The
+            regions are then in this order.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> [row.region.name for row in study.above(0.7)]
+        ['x 0.75..1']
+        """
+        return queries.beyond(self, "above", threshold, probability, sigma)
+
+    def below(
+        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+    ) -> RegionProbabilities:
+        """Return the regions of the smallest size whose average is below a threshold, the most probable first.
+
+        Parameters
+        ----------
+        threshold, probability, sigma
+            As for `above`.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> [row.region.name for row in study.below(0.3)]
+        ['x 0..0.25']
+        """
+        return queries.beyond(self, "below", threshold, probability, sigma)
+
+    def probability(
+        self,
+        regions: RegionLike | Sequence[RegionLike],
+        *,
+        above: float | None = None,
+        below: float | None = None,
+    ) -> Any:
+        """Return the probability, under the model, that any region's average is above or below a threshold.
+
+        Parameters
+        ----------
+        regions : Region, what ``space.region`` takes (see `observe`), or several of these
+            One region has a number as its answer, several have an array.
+        above, below : float
+            The threshold, in value units: one of the two.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.probability([(0.2, 0.3)], above=0.0)
+        0.5
+        """
+        return queries.probability(self, regions, above, below)
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold of the policy's search for a set of regions; None if it searches for the best one."""
+        return queries.threshold(self)
+
+    @property
+    def misclassified(self) -> float | None:
+        """The expected weight of smallest regions that are classified on the wrong side of the threshold.
+
+        It is in the units of ``region.weight`` (volume, for a box), under the model; None if the policy does not
+        search for all regions beyond a threshold.
+        """
+        return queries.misclassified(self)
+
+    def stands_out(self) -> bool:
+        """Tell whether the recommended region is better than the average of the space, beyond chance.
+
+        Its average must exceed that of the whole space by more standard deviations than the best of as many
+        regions as were measured would by chance: sqrt(2 log n), and at least two; more while a learned noise is
+        uncertain.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.stands_out()
+        False
+        """
+        return queries.stands_out(self)
+
+    def predict(
+        self, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None = None
+    ) -> Prediction:
+        """Return posterior ``mean`` and ``std`` of any regions' averages: numbers for one, arrays for several.
+
+        For several regions, ``.table()`` is a table with the regions, and ``.to_grid()`` has one dimension per
+        axis.
+
+        Parameters
+        ----------
+        regions : Region, what ``space.region`` takes (see `observe`), or several of these, optional
+            Nodes of the tree or other regions; by default all regions of the smallest size. Equal edges mean a
+            point on that axis; a list of texts means several regions. A data frame has a region in each row:
+            columns such as "x_low" and "x_high", or those of Zonal's tables; "x" alone for points on that axis and
+            for symbols; or "region" with names.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1, mean=2.0)
+        >>> mean, std = study.predict([(0.2, 0.3)])
+        >>> mean, round(std, 2)
+        (2.0, 0.99)
+        """
+        return queries.predict(self, regions)
+
+    def relative_std(self, regions: Sequence[RegionLike] | None = None) -> Floats:
+        """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
+
+        It is the posterior over the prior standard deviation of a region's average, under the models in use; on an
+        empirical belief 1 / sqrt(1 + T) after T measurements of the region.
+
+        Parameters
+        ----------
+        regions : sequence of regions, optional
+            As for `predict`; by default the nodes of ``tree``, in its order.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.relative_std([[(0.2, 0.3)]]).tolist()
+        [1.0]
+        """
+        return queries.relative_std(self, regions)
+
+    def confidence_bands(self) -> ConfidenceBands:
+        """Return how far each node's average, and f within the node, may lie from the posterior mean.
+
+        The next trial is chosen by the b-value, ``mean + confidence + variation`` (equation 5 of the paper).
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=zn.GPOO())
+        >>> bands = study.confidence_bands()
+        >>> len(bands.confidence) == len(study.tree)
+        True
+        """
+        return queries.confidence_bands(self)
+
+    def snapshot(self, *measured: int) -> list[Study]:
+        """Return the study as it was after certain numbers of measurements, for reading only.
+
+        Parameters
+        ----------
+        *measured : int
+            0 for the start, and at most the number of measurements so far.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> [past.measured for past in study.snapshot(2, 8)]
+        [2, 8]
+        """
+        states = queries.past_states(self._state, measured)
+        return [_Snapshot(state, self._lock, self._journal) for state in states]
+
+    def table(self, history: bool = False) -> Listing:
+        """Return all trials and observations as a table, to print or to export (``.to_pandas()``).
+
+        The columns are number, region, one per axis, feature or level with its unit, value, standard error,
+        replicate, posterior mean and standard deviation of the region's average, state and note. Observations
+        have numbers of their own. An axis, feature or level keeps its name: a column of ours with that name is
+        called "trial ..." then.
+
+        Parameters
+        ----------
+        history : bool
+            Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected
+            or retracted it and, for a study in a file, when.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> study.table()["value"]
+        [0.7]
+        """
+        return summary.table(self, history)
+
+    def top(self, k: int = TOP) -> Listing:
+        """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
+
+        The columns are rank, region, one per axis, feature or level, posterior mean and standard deviation of its
+        average, how often it was measured, and the probability, under the model, that no region is better.
+
+        Parameters
+        ----------
+        k : int
+            Number of regions.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> study.top(3)["rank"]
+        [1, 2, 3]
+        """
+        return summary.top(self, k)
+
+    def plot(self, kind: Kind | None = None, ax: Axes | None = None, **options: Any) -> Axes:
+        """Plot the study: see `zonal.plotting.plot`.
+
+        Parameters
+        ----------
+        kind : {"history", "tree", "model", "map", "cells"}, optional
+            What to draw; by default what suits the space.
+        ax : matplotlib Axes, optional
+            Where to draw it.
+        **options
+            Of the kind of plot, such as the true function ``f``.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.plot("tree").get_xlabel()
+        'x'
+        """
+        from zonal.plotting import plot
+
+        return plot(self, kind, ax, **options)
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, shapes: Any = None) -> str:
+        """Return one HTML page about the study, readable offline: plots, tables, settings, a methods paragraph.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Also write the page to this file; an existing one is replaced.
+        shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
+            Polygons of the members, for the map: see `zonal.plotting.plot_map`.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.report()[:15]
+        '<!doctype html>'
+        """
+        from zonal.web.report import report
+
+        return report(self, path, shapes=shapes)
+
+    def __str__(self) -> str:
+        """Return the progress, what is pending, the size of the smallest regions and the answer so far."""
+        return summary.study_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the main facts, for a notebook."""
+        return summary.study_card(self)
+
+    def __repr__(self) -> str:
+        """Return the progress."""
+        progress = summary.budget_line(self).rpartition(", ")[0]
+        return f"<Study: {progress}, {self._state.structure.size} nodes>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError; where another library's name was used, name the one used here."""
+            raise missing("a study", name)
 
     def _commit(self, state: State) -> None:
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
@@ -323,19 +1367,19 @@ class Study(Reading):
             self._journal.append(state.events.since(before.events.size))
         self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.worked_out is not None:
-            complaints = {str(own): own for own in state.worked_out.complaints}
+        if state.posterior is not None:
+            complaints = {str(complaint): complaint for complaint in state.posterior.complaints}
             heard, self._complaints = self._complaints, self._complaints | complaints.keys()
             for text_, complaint in complaints.items():
                 if text_ not in heard:
                     warn_user(complaint)
-        if state.known is not before.known:
+        if state.fit_state is not before.fit_state:
             for event in state.events.since(before.events.size):
                 _pass_on_doubts(event)
 
     def _switch(self, state: State) -> None:
         before, self._state = self._state, state
-        wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
+        wanted = state.posterior is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
 
@@ -344,12 +1388,34 @@ class Study(Reading):
         log.log(level, message, *parts)
 
     def _draft(self) -> _Draft:
-        """Return a study in memory, as this one is now, that can be changed in its place: see `deeds.together`."""
+        """Return a copy in memory, to be changed in this study's place: see `operations.together`."""
         draft = _Draft.__new__(_Draft)
         draft._unlogged = []
         draft._renew_lock()
         draft._state = self._state
         return draft
+
+
+class _Snapshot(Study):
+    """A study as it was after a number of measurements: it can be read, and whatever changes it raises."""
+
+    def __init__(self, state: State, lock: threading.RLock, journal: Journal | None) -> None:
+        self._state, self._lock, self._journal = state, lock, journal
+
+    @property
+    def read_only(self) -> str:
+        """Why the study cannot continue."""
+        return f"this is a study as it was after {self.measured} measurements, for reading only"
+
+    def refresh(self) -> None:
+        """Do nothing: it stays as it was."""
+
+    def save(self, path: str | os.PathLike[str]) -> NoReturn:
+        """Raise: the study itself is what is stored."""
+        raise StudyFileError(f"{self.read_only}. Save the study itself.")
+
+    def _writing(self, partly: bool = False) -> NoReturn:
+        raise StudyFileError(f"{self.read_only}. Change the study itself.")
 
 
 class _Draft(Study):
@@ -368,7 +1434,7 @@ def _pass_on_doubts(event: Transaction) -> None:
     """Warn of what contradicts the model that was given."""
     for fact in event:
         if isinstance(fact, ModelWarned):
-            warn_user(ModelWarning(fact.doubt))
+            warn_user(ModelWarning(fact.warning))
 
 
 def _renew_locks() -> None:

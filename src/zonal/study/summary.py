@@ -27,10 +27,13 @@ from zonal.io.result_table import (
     percent,
 )
 from zonal.spaces import Region
+from zonal.study.history import history
 from zonal.study.patches import Patches, patches
+from zonal.study.region_cells import table_cells
+from zonal.study.region_json import region_json
 
 if TYPE_CHECKING:
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 TOP = 5
 MOST_COUNTED = 10**9  # beyond it a power of ten is enough
@@ -67,24 +70,24 @@ class RegionProbabilities(Records[RegionProbability]):
         """
         sign, limit = (1 if self.side == "above" else -1), self.threshold
         title = self.title.replace("Regions", "Patches of regions", 1)
-        return patches(self.found, lambda mean: sign * (mean - limit), self.unit, title, within)
+        return patches(self.records, lambda mean: sign * (mean - limit), self.unit, title, within)
 
 
-def for_programs(answer: Any, **style: Any) -> str:
+def to_json(answer: Any, **style: Any) -> str:
     """Return an answer as JSON: names as in Python, null for NaN."""
-    usual: dict[str, Any] = {"default": plain, "ensure_ascii": False, "allow_nan": False, **style}
+    usual: dict[str, Any] = {"default": jsonable, "ensure_ascii": False, "allow_nan": False, **style}
     try:
         return json.dumps(answer, **usual)
     except ValueError:
-        finite = json.loads(json.dumps(answer, default=plain), parse_constant=lambda _: None)
+        finite = json.loads(json.dumps(answer, default=jsonable), parse_constant=lambda _: None)
         return json.dumps(finite, **usual)
 
 
-def plain(thing: Any) -> Any:
+def jsonable(thing: Any) -> Any:
     """Return a value that a study returns, as JSON types."""
     match thing:
         case Region():
-            return thing.as_json()
+            return region_json(thing)
         case Trial():
             spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
             return {"trial": thing.number, "replicate": thing.replicate, "region": thing.region, **spends}
@@ -93,18 +96,18 @@ def plain(thing: Any) -> Any:
         case Recommendation():
             return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
         case RegionProbabilities():
-            return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
+            return {"title": thing.title, "regions": thing.records, "likeliest": thing.likeliest}
         case Patches():
-            return {"title": thing.title, "patches": thing.found}
+            return {"title": thing.title, "patches": thing.records}
     return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
 
 
-def amount(study: Reading, value: float) -> str:
+def amount(study: Study, value: float) -> str:
     """Return a number of measurements, or a cost with its unit."""
     return f"{value:.6g} {study.settings.cost_unit}".rstrip() if study.settings.priced else str(value)
 
 
-def progress(study: Reading, done: str, what: str = "") -> str:
+def progress(study: Study, done: str, what: str = "") -> str:
     """Return how many measurements were made, and for how much of the budget, such as "3 of 80 measured"."""
     if not study.settings.priced:
         return f"{study.measured} of {study.budget}{what and f' {what}s'} {done}"
@@ -112,47 +115,53 @@ def progress(study: Reading, done: str, what: str = "") -> str:
     return f"{told} {done} for {study.spent:.6g} of {amount(study, study.budget)}"
 
 
-def standing(study: Reading) -> str:
+def budget_line(study: Study) -> str:
     """Return how much of the budget is used, and by what."""
     left = amount(study, study.remaining)
     return f"{progress(study, 'measured')}, {len(study.pending)} pending, {left} left"
 
 
-def headline(study: Reading, name: str = "") -> str:
+def measurements_left(study: Study) -> int:
+    """Return how many of the cheapest measurements may still be asked for."""
+    state = study._state
+    return state.problem.n_affordable(state.created.cheapest, state.remaining)
+
+
+def headline(study: Study, name: str = "") -> str:
     """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
     under_way = f", {len(study.pending)} pending" if study.pending else ""
     return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
 
 
-def best_word(study: Reading) -> str:
+def best_word(study: Study) -> str:
     """Return "best so far", or "best region" once the budget is spent."""
-    return "best so far" if study.pending or study._looks_left else "best region"
+    return "best so far" if study.pending or measurements_left(study) else "best region"
 
 
-def best_so_far(study: Reading) -> str:
+def best_so_far(study: Study) -> str:
     """Return the recommended region and its average, without its certainty."""
-    region, mean, std = study._settle()
-    return f"{region.name}: {give_or_take(mean, std, study.value_unit)}"
+    best = study.recommend()
+    return f"{best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
 
 
-def hope(study: Reading) -> str:
+def progress_text(study: Study) -> str:
     """Return the recommended average and its certainty, for a progress bar."""
     best = study.recommend()
     gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
     return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
 
 
-def is_empty(study: Reading) -> bool:
+def is_empty(study: Study) -> bool:
     """Tell whether nothing was measured."""
     return not study.measured and not study.observations
 
 
-def words(study: Reading) -> str:
+def study_text(study: Study) -> str:
     """Return the progress, what is pending, the size of the smallest regions and the answer so far."""
-    return f"{headline(study)}\n{waiting(study)}{smallest(study)}\n{verdict(study)}"
+    return f"{headline(study)}\n{waiting(study)}{smallest(study)}\n{answer_text(study)}"
 
 
-def smallest(study: Reading) -> str:
+def smallest(study: Study) -> str:
     """Return how many smallest regions there are, and of which size."""
     space, state = study.space, study._state
     depth = state.problem.bottom(state.h_max)
@@ -161,7 +170,7 @@ def smallest(study: Reading) -> str:
     return f"{many} smallest region{'' if number == 1 else 's'}: {space.grain(depth)}"
 
 
-def waiting(study: Reading) -> str:
+def waiting(study: Study) -> str:
     """Return a line with the first pending trials, which people look for after a crash; "" if there are none."""
     pending = study.pending
     if not pending:
@@ -171,7 +180,7 @@ def waiting(study: Reading) -> str:
     return f"pending: {shown}{f'; and {more} more' if more > 0 else ''}\n"
 
 
-def verdict(study: Reading) -> str:
+def answer_text(study: Study) -> str:
     """Return the answer so far, and how certain it is."""
     if is_empty(study):
         return UNMEASURED
@@ -184,22 +193,22 @@ def verdict(study: Reading) -> str:
     return known if study.stands_out() else f"{known}\n{LUCK}"
 
 
-def beyond(study: Reading) -> str:
+def beyond(study: Study) -> str:
     """Return how many regions are classified beyond the policy's threshold, and how certain that is."""
     found, wrong = study.above(), study.misclassified
     assert wrong is not None
     share = wrong / study.space.cell((0, 0)).weight
     side = "above" if study.direction == "maximize" else "below"
     limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
-    held = f"{counted(len(found.found), 'region')} classified as {side} {limit}"
+    held = f"{counted(len(found.records), 'region')} classified as {side} {limit}"
     return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
 
 
-def study_card(study: Reading) -> str:
+def study_card(study: Study) -> str:
     """Return the main facts of a study, as HTML."""
     facts: dict[str, object] = {
         "space": study.space,
-        "measurements": standing(study).rpartition(", ")[0],
+        "measurements": budget_line(study).rpartition(", ")[0],
     }
     if is_empty(study):
         return card(headline(study), facts | {"best region so far": UNMEASURED})
@@ -211,20 +220,9 @@ def study_card(study: Reading) -> str:
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 
 
-def table(study: Reading, history: bool = False) -> Listing:
-    """Return all trials and observations as a table, to print or to export (``.to_pandas()``).
-
-    The columns are number, region, one per axis, feature or level with its unit, value, standard error, replicate,
-    posterior mean and standard deviation of the region's average, state and note. Observations have their own
-    numbers. An axis, feature or level keeps its name: a column of ours with that name is called "trial ..." then.
-
-    Parameters
-    ----------
-    history : bool
-        Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected or
-        retracted it and, for a study in a file, when.
-    """
-    unit, rows = study.value_unit, _rows(study, truth(history, "history"))
+def table(study: Study, earlier: bool) -> Listing:
+    """Return all trials and observations as a table: see `Study.table`."""
+    unit, rows = study.value_unit, _rows(study, truth(earlier, "history"))
     ones, nows = _each(rows, "one"), _each(rows, "now")
     regions = _each(ones, "region")
     expected = study.predict(regions)
@@ -243,7 +241,7 @@ def table(study: Reading, history: bool = False) -> Listing:
         "observation": _numbers(ones, Observation),
         "note": _each(nows, "note"),
     }
-    if history:
+    if earlier:
         times = dict(enumerate(study.timestamps))  # empty in memory
         columns["who"] = _each(nows, "by")
         columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
@@ -262,13 +260,13 @@ class _Row(NamedTuple):
     state: str
 
 
-def _rows(study: Reading, history: bool) -> list[_Row]:
-    """Return all trials, and the observations that count; with `history` all, and what each was before."""
+def _rows(study: Study, earlier: bool) -> list[_Row]:
+    """Return all trials, and the observations that count; with `earlier` all, and what each was before."""
     rows = []
-    for one, (*before, now) in study.history():
-        if history:
-            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "asked"]
-        if history or now.value is not None or isinstance(one, TrialRecord):
+    for one, (*before, now) in history(study):
+        if earlier:
+            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "pending"]
+        if earlier or now.value is not None or isinstance(one, TrialRecord):
             rows.append(_Row(one, now, now.state))
     return rows
 
@@ -283,25 +281,21 @@ def _numbers(ones: Iterable[object], kind: type[TrialRecord | Observation]) -> l
     return [one.number if isinstance(one, kind) else None for one in ones]
 
 
-def top(study: Reading, k: int = TOP) -> Listing:
-    """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
-
-    The columns are rank, region, one per axis, feature or level, posterior mean and standard deviation of its
-    average, how often it was measured, and the probability, under the model, that no region is better.
-    """
+def top(study: Study, k: int) -> Listing:
+    """Return the `k` best regions as a table: see `Study.top`."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
     columns["measurements"] = [looks[own.node] for own in best]
-    columns["probability best"] = [Probability(own.probability_best) for own in best]
+    columns["P(best)"] = [Probability(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"
     return Listing(title, joined(columns, [own.region for own in best], "study"))
 
 
 def likely_table(
-    study: Reading, beyond: str, likely: Sequence[RegionProbability], number: int, limit: tuple[float, str]
+    study: Study, beyond: str, likely: Sequence[RegionProbability], number: int, limit: tuple[float, str]
 ) -> RegionProbabilities:
     """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
 
@@ -333,7 +327,7 @@ def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) ->
 
     Those are called as the user called them: a column of ours with the same name yields, and begins with `word`.
     """
-    parts = [region.cells() for region in regions]
+    parts = [table_cells(region) for region in regions]
     theirs: dict[str, list[Cell]] = {name: [part[name] for part in parts] for name in parts[0]} if parts else {}
     found: dict[str, list[Cell]] = {}
     for name, cells in ours.items():

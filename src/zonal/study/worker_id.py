@@ -14,7 +14,7 @@ _numbers = itertools.count(1)
 _running: set[str] = set()
 
 
-def me() -> str:
+def worker_id() -> str:
     """Return a name for this process that no other has: host, process number and start time."""
     return _named(os.getpid())
 
@@ -36,9 +36,9 @@ def person() -> str:
 
 
 @contextmanager
-def run_of_mine() -> Iterator[str]:
+def run_id() -> Iterator[str]:
     """Return a name for one run of this process, distinct from other runs and from calls made by hand."""
-    run = f"{me()}:{next(_numbers)}"
+    run = f"{worker_id()}:{next(_numbers)}"
     _running.add(run)
     try:
         yield run
@@ -51,12 +51,12 @@ def is_running(who: str) -> bool:
     return who in _running
 
 
-def is_gone(who: str) -> bool:
+def worker_is_dead(who: str) -> bool:
     """Tell whether the worker that claimed a trial has ended: a process of this host, or a run of this process."""
     host, pid, started, run = [*who.split(":"), "", "", ""][:4]
     if host != socket.gethostname() or not pid.isdigit():
         return False  # processes on other hosts cannot be checked
-    if f"{host}:{pid}:{started}" == me():
+    if f"{host}:{pid}:{started}" == worker_id():
         return bool(run) and who not in _running
     if os.name == "nt":
         return False  # there, os.kill would end the process

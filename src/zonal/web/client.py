@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from zonal import errors
 from zonal.engine import checks
-from zonal.engine.events import Asked, Transaction
+from zonal.engine.events import Transaction
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
@@ -30,8 +30,9 @@ from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
 from zonal.study.limits import regions_of
+from zonal.study.queries import region_of
 from zonal.study.study import Study
-from zonal.study.worker_id import me, person
+from zonal.study.worker_id import person, worker_id
 from zonal.web.overview import described
 from zonal.web.routes import ROUTES, STATUSES, Route, Unknown
 
@@ -90,8 +91,8 @@ class Connection:
 
     def post(self, path: str, again: bool = False, **body: Any) -> Any:
         """Send fields and return the answer; if `again`, repeat while there is no answer."""
-        said = {name: own for name, own in body.items() if own is not None}
-        return self._send("POST", path, json.dumps(said, allow_nan=False).encode(), again)
+        fields = {name: value for name, value in body.items() if value is not None}
+        return self._send("POST", path, json.dumps(fields, allow_nan=False).encode(), again)
 
     def _send(self, method: str, path: str, body: bytes | None, again: bool) -> Any:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -176,34 +177,34 @@ class Remote(Study):
             if self._seen is None:
                 state = Study._of(self.settings, events)._state
             elif events:
-                state = self._seen.apply_all(events)
+                state = self._seen.apply_transactions(events)
             else:
                 return
-            self._seen = state if self._opened.has_kernel else state.blind()
+            self._seen = state if self._opened.has_kernel else state.without_posterior()
 
     def _unseen(self) -> list[Transaction]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
         rows = list(self._rows)
         self._opened.renew()
         while True:
-            known = max(len(rows) - 1, 0)
-            more: list[dict[str, Any]] = self._line.get(f"/journal?after={known - 1}")
+            n_unchanged = max(len(rows) - 1, 0)
+            more: list[dict[str, Any]] = self._line.get(f"/journal?after={n_unchanged - 1}")
             if rows and (not more or more[0] != rows[-1]):
                 raise StudyFileError(
                     f"the study at {self._line.address} is no longer the same. Connect again to continue."
                 )
-            rows[known:] = more
-            if len(rows) <= known + 1:
+            rows[n_unchanged:] = more
+            if len(rows) <= n_unchanged + 1:
                 break
         new = [self._opened.read(json.dumps(row["facts"])) for row in rows[len(self._rows) :]]
         self._rows = tuple(rows)
         return new
 
-    def _trial(self, said: dict[str, Any]) -> Trial:
-        node = tuple(said["region"]["node"])
-        spends = said.get("time", 1.0), said.get("cost", 1.0)
+    def _trial(self, answer: dict[str, Any]) -> Trial:
+        node = tuple(answer["region"]["node"])
+        spends = answer.get("time", 1.0), answer.get("cost", 1.0)
         return Trial(
-            said["trial"], node, self.space.cell(node, self.feedback), said["replicate"], self.id, *spends
+            answer["trial"], node, self.space.cell(node, self.feedback), answer["replicate"], self.id, *spends
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
@@ -249,26 +250,22 @@ class Remote(Study):
         """Return the next trial, or a list of the next `n`: see `Study.ask`."""
         number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
         limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
-        now = {name: [described(own) for own in regions] or None for name, regions in limits.items()}
+        now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
         token = errors.text(key, "key") or uuid.uuid4().hex
-        said = self._line.post("/ask", True, n=number, key=token, by=by or me(), **now)
-        trials = [self._trial(own) for own in said]
+        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
+        trials = [self._trial(trial) for trial in answer]
         return trials[0] if n is None else trials
 
-    def claim(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a pending trial, taken over from its worker: see `Study.claim`."""
-        for asked in filter(wanted, self.under_way):
-            said = self._line.post(f"/trials/{asked.number}/take-up", by=by, of=asked.by)
-            if said is not None:
-                return self._trial(said)
-        return None
+    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
+        answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
+        return None if answer is None else self._trial(answer)
 
     def extend(self, n: float) -> None:
         """Add `n` measurements, or that cost, to the budget."""
         self._line.post("/extend", n=checks.added(self._state, n))
 
-    def _refit(self, anew: bool = True) -> bool:
-        return bool(self._line.post("/refit", anew=anew)["learned"])
+    def _refit(self, from_scratch: bool = True) -> bool:
+        return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
 
     def save(self, path: Any) -> NoReturn:
         """Raise: it is stored on the server."""
@@ -282,23 +279,23 @@ def _over_http(route: Route) -> Any:
 
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Any:
-        said = signature.bind(study, *arguments, **named).arguments
-        of, again = said.pop("trial", 0), route.word in REPEATED
-        del said["study"]
+        fields = signature.bind(study, *arguments, **named).arguments
+        of, again = fields.pop("trial", 0), route.word in REPEATED
+        del fields["self"]
         number = study._number(of, "observation" in route.says)
-        by = None if said.get("feedback") is None else checked_feedback(said["feedback"], study.space)
+        by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
         by = of.region.feedback if isinstance(of, Observation) else by
         for name, called in (("value", "a measured value"), ("sem", "sem")):
-            if said.get(name) is not None:
-                said[name] = checks.bare(study.settings, said[name], called, by)
-        said |= {name: describe(study, said[name]) for name, describe in DESCRIBED.items() if name in said}
+            if fields.get(name) is not None:
+                fields[name] = checks.bare(study.settings, fields[name], called, by)
+        fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
         if "by" in route.says:
-            said["by"] = said.get("by") or person()
+            fields["by"] = fields.get("by") or person()
         if "observation" in route.says:
-            said["observation"] = isinstance(of, Observation)
-        answer = study._line.post(route.path.format(trial=number), again, **said)
+            fields["observation"] = isinstance(of, Observation)
+        answer = study._line.post(route.path.format(trial=number), again, **fields)
         if route.word == "forbid":
-            return [study._trial(own) for own in answer["overlapping"]]
+            return [study._trial(trial) for trial in answer["overlapping"]]
         return study._observation(answer["observation"]) if route.word == "observe" else answer.get("allowed")
 
     return call
@@ -309,8 +306,8 @@ def _slopes(study: Remote, given: Any) -> dict[str, list[float]]:
     plain = {}
     for by, *pair in checks.slope_pairs(study.space, given):
         slope, sem = (
-            checks.bare(study.settings, own, name, by)
-            for own, name in zip(pair, ("a measured value", "sem"), strict=True)
+            checks.bare(study.settings, number, name, by)
+            for number, name in zip(pair, ("a measured value", "sem"), strict=True)
         )
         plain[by.axis] = [errors.finite_number(slope, "a slope"), errors.standard_deviation(sem, "sem")]
     return plain
@@ -318,11 +315,13 @@ def _slopes(study: Remote, given: Any) -> dict[str, list[float]]:
 
 REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
-    "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
-    "region": lambda study, region: described(study._region(region)),
+    "feedback": lambda study, feedback: (
+        None if feedback is None else encode(checked_feedback(feedback, study.space))
+    ),
+    "region": lambda study, region: described(region_of(study, region)),
     "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
-    "minus": lambda study, region: None if region is None else described(study._region(region)),
+    "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),
     "trials": lambda study, trials: [
         study._number(trial)
@@ -331,7 +330,7 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
 }
 for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
-SENT = {"tell", "correct", "retract", "fail", "cancel", "forgive", "forbid", "allow", "observe"}
+SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}
 for _route in ROUTES:
     if _route.word in SENT:
         setattr(Remote, _route.word, _over_http(_route))
@@ -341,12 +340,12 @@ hinting(methods=True)(Remote)
 def _meant(error: HTTPError) -> ZonalError:
     """Return the error that the library would have raised here."""
     try:
-        said = json.load(error)
-        detail, title = str(said["detail"]), str(said["title"])
+        problem = json.load(error)
+        detail, title = str(problem["detail"]), str(problem["title"])
     except (ValueError, KeyError, TypeError, OSError):
         return Refused(f"the server answered {error.code} {error.reason}.")
     if error.code != 422:
         return MEANT.get(title, Refused)(detail)
-    found = InvalidInput.__new__(InvalidInput)
-    found.args = (detail,)
-    return found
+    refusal = InvalidInput.__new__(InvalidInput)
+    refusal.args = (detail,)
+    return refusal

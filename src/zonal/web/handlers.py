@@ -8,6 +8,7 @@ from functools import partial
 from sys import float_info
 from typing import Any
 
+from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, need, whole_number
 from zonal.io.recipe_text import Recipe, check_values
 from zonal.io.spreadsheet import csv_text
@@ -18,11 +19,12 @@ from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
 from zonal.study import sheets
 from zonal.study.export import document, exported
+from zonal.study.history import pending_asked
 from zonal.study.operations import recorded
 from zonal.study.recipe import arguments
 from zonal.study.sheet_rows import outcomes, questions
 from zonal.study.study import Study
-from zonal.study.summary import plain
+from zonal.study.summary import jsonable
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
@@ -30,42 +32,44 @@ from zonal.web.routes import MOST_BUDGET, MOST_LISTED, MOST_REGIONS, Route
 
 
 def _of_node(space: Any, node: Any) -> Region:
-    pair = isinstance(node, list) and [type(own) for own in node] == [int, int]
+    pair = isinstance(node, list) and [type(number) for number in node] == [int, int]
     need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
     depth, index = node
     exists = 0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.slots(depth)
     need(exists, "there is no such node", node, "Pass one of the study's.")
-    found: Region = space.cell((depth, index))
-    return found
+    region: Region = space.cell((depth, index))
+    return region
 
 
-def _region(study: Study, said: Any) -> Region:
+def _region(study: Study, described: Any) -> Region:
     """Return the region that a client described."""
-    if isinstance(said, Mapping) and said.keys() == {"row"}:
-        row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
+    if isinstance(described, Mapping) and described.keys() == {"row"}:
+        row = whole_number(described["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
         return study._state.region(row)
-    if isinstance(said, Mapping) and said.keys() == {"node"}:
-        return _of_node(study.space, said["node"])
-    place = study.space.from_text(said) if isinstance(said, str) else said
+    if isinstance(described, Mapping) and described.keys() == {"node"}:
+        return _of_node(study.space, described["node"])
+    place = study.space.from_text(described) if isinstance(described, str) else described
     missing = isinstance(place, str | list) and not place
     need(not missing, "a region is missing", place, "Send a region.")
-    found: Region = study.space.region(place)
-    return found
+    region: Region = study.space.region(place)
+    return region
 
 
-def _regions(study: Study, said: list[Any]) -> list[Region]:
+def _regions(study: Study, described: list[Any]) -> list[Region]:
     """Return the regions that a client described, of the study as it is now."""
     study.refresh()
-    return [_region(study, own) for own in said]
+    return [_region(study, region) for region in described]
 
 
-def _feedback(study: Study, said: Any) -> Feedback | None:
+def _feedback(study: Study, described: Any) -> Feedback | None:
     """Return the feedback that a client described, one of Zonal's own."""
     try:
-        found: Feedback | None = Decoder()(said)
+        feedback: Feedback | None = Decoder()(described)
     except (StudyFileError, InvalidInput, *DECODE_ERRORS):
-        raise InvalidInput("this is not a feedback", said, 'Send one as in settings: {"$": "Mean"}.') from None
-    return found
+        raise InvalidInput(
+            "this is not a feedback", described, 'Send one as in settings: {"$": "Mean"}.'
+        ) from None
+    return feedback
 
 
 def _amount(study: Study, n: float) -> float:
@@ -79,21 +83,21 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
     "within": _regions,
     "avoid": _regions,
     "feedback": _feedback,
-    "trials": lambda study, said: [own for own in study.trials if own.number in said],
+    "trials": lambda study, numbers: [trial for trial in study.trials if trial.number in numbers],
     "n": _amount,
 }
 
 
-def says(route: Route, study: Study, **said: Any) -> Any:
+def says(route: Route, study: Study, **fields: Any) -> Any:
     """Do what the method of a study that is named by a route does, and return its answer."""
-    for name in READ.keys() & said.keys():
-        said[name] = READ[name](study, said[name])
-    if said.pop("observation", False):
-        said["trial"] = recorded(study, said["trial"], observation=True)
-    found = getattr(study, route.word)(**said)
+    for name in READ.keys() & fields.keys():
+        fields[name] = READ[name](study, fields[name])
+    if fields.pop("observation", False):
+        fields["trial"] = recorded(study, fields["trial"], observation=True)
+    answer = getattr(study, route.word)(**fields)
     if route.answer is None:
-        return found
-    return {**({route.answer: found} if route.answer else {}), **standing(study)}
+        return answer
+    return {**({route.answer: answer} if route.answer else {}), **standing(study)}
 
 
 def _sheet(
@@ -101,16 +105,16 @@ def _sheet(
 ) -> Any:
     marks = decimal in (None, ".", ",")
     need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
-    found = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
-    taken = {"new": len(found.new), "corrected": len(found.corrected), "known": len(found.known)}
-    old = [{"trial": number, "row": row, "how": how} for number, (row, how) in found.outdated.items()]
-    left = [{"trial": number, **own._asdict()} for number, own in found.notes_left.items()]
-    noted = {"notes": len(found.notes), "notes_left": left}
-    return {**taken, "empty": found.empty, **noted, "outdated": old, **standing(study)}
+    rows = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
+    taken = {"new": len(rows.new), "corrected": len(rows.corrected), "known": len(rows.known)}
+    old = [{"trial": number, "row": row, "how": how} for number, (row, how) in rows.outdated.items()]
+    left = [{"trial": number, **note._asdict()} for number, note in rows.notes_left.items()]
+    noted = {"notes": len(rows.notes), "notes_left": left}
+    return {**taken, "empty": rows.empty, **noted, "outdated": old, **standing(study)}
 
 
-def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
-    return study.claim(by, lambda asked: asked.number == trial and asked.by == of)
+def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
+    return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -119,18 +123,20 @@ def standing(study: Study) -> dict[str, Any]:
         "event": len(study._state.events),
         "budget": study.budget,
         "measured": study.measured,
-        "pending": len(study.under_way),
+        "pending": len(study.pending),
         "remaining": study.remaining,
         "spent": study.spent,
     }
 
 
-def _beyond(side: str, study: Study, **said: Any) -> Any:
-    known = {} if "threshold" in said else {"threshold": study.threshold, "misclassified": study.misclassified}
-    joined, within = said.pop("patches", False), said.pop("within", None)
+def _beyond(side: str, study: Study, **fields: Any) -> Any:
+    thresholds = (
+        {} if "threshold" in fields else {"threshold": study.threshold, "misclassified": study.misclassified}
+    )
+    joined, within = fields.pop("patches", False), fields.pop("within", None)
     need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
-    likely = getattr(study, side)(**said)
-    return {**plain(likely.patches(within) if joined else likely), **known}
+    likely = getattr(study, side)(**fields)
+    return {**jsonable(likely.patches(within) if joined else likely), **thresholds}
 
 
 def _predict(study: Study, regions: list[Any] | None = None) -> Any:
@@ -143,9 +149,9 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
     return {"regions": every.regions, **every._asdict()}
 
 
-def _under_way(study: Study) -> Any:
-    by = {asked.number: asked.by for asked in study.under_way}
-    return {**standing(study), "trials": [{**plain(own), "by": by[own.number]} for own in study.pending]}
+def _pending(study: Study) -> Any:
+    by = {asked.number: asked.by for asked in pending_asked(study)}
+    return {**standing(study), "trials": [{**jsonable(trial), "by": by[trial.number]} for trial in study.pending]}
 
 
 def _settings(study: Study) -> Any:
@@ -160,8 +166,8 @@ def _journal(record: StudyOverview, after: int = -1) -> Any:
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
 DOES: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
-    "/trials/{trial}/take-up": _take_up,
-    "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
+    "/trials/{trial}/claim": _claim,
+    "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **standing(study)},
     "/predict": _predict,
     "/probability": lambda study, regions, **limits: {
         "probability": study.probability(_regions(study, regions), **limits)
@@ -169,9 +175,9 @@ DOES: dict[str, Callable[..., Any]] = {
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
     "/nodes": lambda study: study.tree,
-    "/pending": _under_way,
+    "/pending": _pending,
     "/settings": _settings,
-    "/shape": lambda study, **said: page_data.shape(study, said.get("from", 0)),
+    "/shape": lambda study, **fields: page_data.shape(study, fields.get("from", 0)),
     "/values": page_data.values,
     "/picture": page_data.picture,
     "/history": page_data.history,
@@ -184,23 +190,23 @@ DOES: dict[str, Callable[..., Any]] = {
 }
 # What is answered at once, from the file alone.
 AT_ONCE: dict[str, Callable[..., Any]] = {
-    "/trials": lambda record, **said: record.trials(said.get("from", 0), said.get("named", False)),
+    "/trials": lambda record, **fields: record.trials(fields.get("from", 0), fields.get("named", False)),
     "/journal": _journal,
     "/export/study.db": lambda record: record.journal.copy(),
 }
 
 
-def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
+def given(fields: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
     """Check the fields a client sent against their schemas, and return them."""
-    need_field(isinstance(said, Mapping), "", "the body must be an object", said, "Send a JSON object.")
+    need_field(isinstance(fields, Mapping), "", "the body must be an object", fields, "Send a JSON object.")
     fix = f"There are {', '.join(schemas) or 'nothing'}."
-    for name in said:
+    for name in fields:
         need_field(name in schemas, str(name), "there is no such field", name, fix)
-    found = {name: own["default"] for name, own in schemas.items() if "default" in own}
-    found |= {name: _checked(name, own, schemas[name]) for name, own in said.items() if own is not None}
+    checked = {name: value["default"] for name, value in schemas.items() if "default" in value}
+    checked |= {name: _checked(name, value, schemas[name]) for name, value in fields.items() if value is not None}
     for name in needs:
-        need_field(name in found, name, f"{name} is missing", None, f"Send {name}.")
-    return found
+        need_field(name in checked, name, f"{name} is missing", None, f"Send {name}.")
+    return checked
 
 
 class Misspoken(InvalidInput):
@@ -219,25 +225,25 @@ def need_field(holds: object, name: str, problem: str, value: object, fix: str) 
 
 # Of each type of field: whether a value fits its schema, what it must be, and how to send it.
 FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
-    "number": (lambda own, schema: type(own) in (int, float) and abs(own) <= float_info.max,
+    "number": (lambda value, schema: type(value) in (int, float) and abs(value) <= float_info.max,
                "a number", "Send a finite number, such as 0.73."),
-    "integer": (lambda own, schema: type(own) is int and schema["minimum"] <= own <= schema["maximum"],
+    "integer": (lambda value, schema: type(value) is int and schema["minimum"] <= value <= schema["maximum"],
                 "a whole number", "Send one from {minimum} to {maximum}."),
-    "boolean": (lambda own, schema: type(own) is bool, "true or false", "Send one of the two."),
-    "string": (lambda own, schema: type(own) is str and len(own) <= schema["maxLength"],
+    "boolean": (lambda value, schema: type(value) is bool, "true or false", "Send one of the two."),
+    "string": (lambda value, schema: type(value) is str and len(value) <= schema["maxLength"],
                "text", "Send a string of {maxLength} characters at most."),
-    "array": (lambda own, schema: type(own) is list and len(own) <= schema["maxItems"],
-              "a list of {maxItems} at most", "Send fewer."),
+    "array": (lambda value, schema: type(value) is list and len(value) <= schema["maxItems"],
+              "a list of {maxItems} at most", "Send them as a list: [...]."),
 }  # fmt: skip
 
 
 def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type", "")
-    fits, what, fix = FITS.get(kind, (lambda own, schema: True, "", ""))
+    fits, what, fix = FITS.get(kind, (lambda value, schema: True, "", ""))
     problem = f"{name} must be {what.format(**schema)}"
     need_field(fits(value, schema), name, problem, value, fix.format(**schema))
     if kind == "array":
-        return [_checked(name, own, schema["items"]) for own in value]
+        return [_checked(name, entry, schema["items"]) for entry in value]
     return float(value) if kind == "number" else value
 
 

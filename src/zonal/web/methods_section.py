@@ -22,10 +22,11 @@ from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
 from zonal.spaces.base import Overlapping, Region
 from zonal.storage.journal import release
+from zonal.study.history import history
 from zonal.study.summary import amount, beyond, is_empty
 
 if TYPE_CHECKING:
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 MOST_NAMED = 5  # forbidden regions that are named one by one
 
@@ -73,7 +74,7 @@ class _Citations:
         return f" [{numbers}]" if numbers else ""
 
 
-def methods(study: Reading) -> list[str]:
+def methods(study: Study) -> list[str]:
     """Return a methods paragraph for a paper, and its references, as plain text."""
     cite = _Citations()
     sentences = [
@@ -87,15 +88,16 @@ def methods(study: Reading) -> list[str]:
         _answer(study),
     ]
     references = (f"[{place}] {REFERENCES[name]}" for place, name in enumerate(cite.cited, 1))
-    return [" ".join(sentences), *references]
+    text = re.sub(r"\.\.(?= |$)", ".", " ".join(sentences))  # after a unit such as "a.u."
+    return [text, *references]
 
 
-def _quantity(study: Reading) -> str:
+def _quantity(study: Study) -> str:
     """Return what is measured, with its unit in parentheses, since brackets are citations."""
     return f"{study.value_name} ({study.value_unit})" if study.value_unit else study.value_name
 
 
-def _with_unit(study: Reading, value: float) -> str:
+def _with_unit(study: Study, value: float) -> str:
     return f"{value:.6g} {study.value_unit}".rstrip()
 
 
@@ -103,7 +105,7 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _aim(study: Reading) -> str:
+def _aim(study: Study) -> str:
     policy, space = study._state.problem.policy, study.space
     side, best = ("above", "highest") if study.direction == "maximize" else ("below", "lowest")
     where = f" within {space.cell((0, 0)).name}" if space.axes and space.lines else ""
@@ -118,7 +120,7 @@ def _aim(study: Reading) -> str:
     return f"We sought {aim}{where} with Zonal {release()}."
 
 
-def _measurements(study: Reading) -> str:
+def _measurements(study: Study) -> str:
     budget = amount(study, study.budget)
     if not study.measured:
         return f"No measurement of the budget of {budget} was made."
@@ -149,9 +151,9 @@ def _seen(feedback: Feedback) -> str:
     return f"average over a region as {type(feedback).__name__} defines it"
 
 
-def _choice(study: Reading, cite: _Citations) -> str:
+def _choice(study: Study, cite: _Citations) -> str:
     problem = study._state.problem
-    kind = study._state.began.policy.partition("(")[0]
+    kind = study._state.created.policy.partition("(")[0]
     how, names = POLICIES.get(kind, (f"by a policy of our own, {kind}", ()))
     text = f"Regions to measure were chosen {_together(study)}{how}{cite(*names)}"
     if isinstance(problem.policy, KnowledgeGradient) and problem.learned:
@@ -160,17 +162,17 @@ def _choice(study: Reading, cite: _Citations) -> str:
     return f"{text}{f', after a sweep of {first} regions over the whole space' if first > 1 else ''}."
 
 
-def _swept(study: Reading) -> int:
+def _swept(study: Study) -> int:
     """Return how many of the first trials were of the initial design."""
     state, swept = study._state, 0
     for asked in state.asked:
-        if asked.row not in state.opening or asked.replicate > 1:
+        if asked.row not in state.initial_design or asked.replicate > 1:
             break
         swept += 1
     return swept
 
 
-def _together(study: Reading) -> str:
+def _together(study: Study) -> str:
     """Return how many trials were asked for at a time, from the order of the events."""
     waiting, batches, answered, overlap, most = set[int](), list[int](), False, False, 0
     for fact in (fact for event in study.events for fact in event):
@@ -195,7 +197,7 @@ def _together(study: Reading) -> str:
     return f"in batches of {most} " if low == most else f"in batches of {low} to {most} "
 
 
-def _limits(study: Reading) -> Iterator[str]:
+def _limits(study: Study) -> Iterator[str]:
     """Yield what was not to be measured, or not again."""
     settings = study.settings
     if isinstance(settings.forbidden, Overlapping):
@@ -221,7 +223,7 @@ def _named(regions: Sequence[Region]) -> str:
     return "; ".join(names) if len(names) <= MOST_NAMED else counted(len(names), "region")
 
 
-def _costs(study: Reading) -> Iterator[str]:
+def _costs(study: Study) -> Iterator[str]:
     """Yield what a measurement cost."""
     settings = study.settings
     parts = []
@@ -244,7 +246,7 @@ def _costs(study: Reading) -> Iterator[str]:
         yield f"A measurement cost {' plus '.join(parts)}."
 
 
-def _model(study: Reading, cite: _Citations) -> Iterator[str]:
+def _model(study: Study, cite: _Citations) -> Iterator[str]:
     """Yield how f was modelled: kernel, noise and mean, each as given or learned."""
     problem = study._state.problem
     if problem.empirical:
@@ -254,7 +256,7 @@ def _model(study: Reading, cite: _Citations) -> Iterator[str]:
     yield f"{text}functional{cite('averages')}. {_kernel(study)} {_noise(study)} {_mean(study)}"
 
 
-def _kernel(study: Reading) -> str:
+def _kernel(study: Study) -> str:
     given = study._state.problem.unknowns.kernel
     if isinstance(given, Kernel):
         return f"Its kernel was given: {_rounded(study.settings.kernel)}."
@@ -277,7 +279,7 @@ def _rounded(kernel: object) -> str:
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda digits: f"{float(digits[0]):.3g}", str(kernel))
 
 
-def _noise(study: Reading) -> str:
+def _noise(study: Study) -> str:
     noise, what = study.settings.noise, "The standard deviation of one measurement"
     time = " in one unit of time, falling with the square root of the time," if study.settings.times else ""
     if isinstance(noise, PerWeight) and noise.std is not None:
@@ -300,7 +302,7 @@ def _noise(study: Reading) -> str:
     return f"{text}."
 
 
-def _mean(study: Reading) -> str:
+def _mean(study: Study) -> str:
     if study.settings.mean is not None:
         return f"The prior mean was given as {_with_unit(study, study.settings.mean)}."
     if study._state.problem.unknowns.mean is not None:
@@ -311,12 +313,12 @@ def _mean(study: Reading) -> str:
     return "The prior mean was learned."
 
 
-def _changes(study: Reading) -> Iterator[str]:
+def _changes(study: Study) -> Iterator[str]:
     """Yield what came from elsewhere, what was changed afterwards, and which trials have no value."""
     late = {fact.trial: at for at, (_, fact) in enumerate(study._state.observed) if fact.trial is not None}
-    if count := sum(own.number not in late.values() for own in study.observations):
+    if count := sum(observation.number not in late.values() for observation in study.observations):
         yield f"{counted(count, 'measurement')} made outside the study {_was(count)} included."
-    retracted = {_source(record) for record, outcomes in study.history() if outcomes[-1].state == "retracted"}
+    retracted = {_source(record) for record, outcomes in history(study) if outcomes[-1].state == "retracted"}
     facts = (fact for event in study.events for fact in event)
     corrected = {(fact.observed, fact.number) for fact in facts if isinstance(fact, Corrected)} - retracted
     groups = {"corrected": len(corrected), "retracted": len(retracted)}
@@ -335,7 +337,7 @@ def _source(record: TrialRecord | Observation) -> tuple[bool, int]:
     return isinstance(record, Observation), record.number
 
 
-def _answer(study: Reading) -> str:
+def _answer(study: Study) -> str:
     if is_empty(study):
         return "Nothing was measured yet."
     try:

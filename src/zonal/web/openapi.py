@@ -37,32 +37,32 @@ async def body(request: Request) -> Any:
         raise ValueError(f"{text} is not a number of JSON")
 
     try:
-        found = json.loads(content.decode(), parse_constant=refuse)
-        json.dumps(found, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
+        document = json.loads(content.decode(), parse_constant=refuse)
+        json.dumps(document, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
-    return found
+    return document
 
 
 def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a query, in the types of their schemas; they are checked later."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
-        need_field(name not in found, name, f"{name} is given twice", text, "Give it once.")
-        kind, found[name] = says.get(name, {}).get("type"), text
+        need_field(name not in fields, name, f"{name} is given twice", text, "Give it once.")
+        kind, fields[name] = says.get(name, {}).get("type"), text
         if kind in ("integer", "number", "boolean"):
             with contextlib.suppress(ValueError, RecursionError):
-                found[name] = json.loads(text.lower())
-        if kind == "boolean" and found[name] in (0, 1):
-            found[name] = bool(found[name])
-    return found
+                fields[name] = json.loads(text.lower())
+        if kind == "boolean" and fields[name] in (0, 1):
+            fields[name] = bool(fields[name])
+    return fields
 
 
-def as_bytes(found: Any) -> bytes:
+def as_bytes(answer: Any) -> bytes:
     """Return the content of an answer: a text or bytes as they are, anything else as JSON."""
-    if isinstance(found, bytes):
-        return found
-    return found.encode() if isinstance(found, str) else dumped(found)
+    if isinstance(answer, bytes):
+        return answer
+    return answer.encode() if isinstance(answer, str) else dumped(answer)
 
 
 def as_json(content: bytes) -> Response:
@@ -80,7 +80,7 @@ def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
 
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
+    status, title = next(answer for kind, answer in STATUSES.items() if isinstance(error, kind))
     more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
     return problem(status, title, str(error), **more)
 

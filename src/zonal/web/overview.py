@@ -25,6 +25,7 @@ from zonal.engine.events import (
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.spaces.base import Region
 from zonal.storage.journal import Journal
+from zonal.web.space_data import picture_kind, region_data, space_data
 
 T = TypeVar("T")
 
@@ -47,8 +48,8 @@ HAPPENED = {  # what a fact says to people
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
     """Return a value that changes when a file does."""
-    found = os.stat(path)
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    stat = os.stat(path)
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 class StudyOverview:
@@ -69,16 +70,18 @@ class StudyOverview:
         self.asked = self._facts(Asked)
         self._became = outcomes(self.events)
         taken = {fact.number: fact.by for fact in self._facts(Claimed)}
-        under_way = [one for one in self.asked if self._last(one).state == "asked"]
-        self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
-        costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "measured"]
+        pending = [trial for trial in self.asked if self._last(trial).state == "pending"]
+        self.pending = [trial._replace(by=taken.get(trial.number, trial.by)) for trial in pending]
+        costs = [
+            paid(trial, self._last(trial).time) for trial in self.asked if self._last(trial).state == "measured"
+        ]
         self.measured = len(costs)
         self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
         self.spent: float = self.measured
-        self.remaining: float = int(self.budget - self.measured - len(under_way))
+        self.remaining: float = int(self.budget - self.measured - len(pending))
         if self.settings.priced:
             self.spent = math.fsum(costs)
-            self.remaining = left(self.budget, (*costs, *(one.cost for one in under_way)))
+            self.remaining = left(self.budget, (*costs, *(trial.cost for trial in pending)))
 
     def _facts(self, kind: type[T]) -> list[T]:
         return [fact for event in self.events for fact in event if isinstance(fact, kind)]
@@ -91,8 +94,8 @@ class StudyOverview:
     def last(self) -> str:
         """What happened last."""
         facts = (fact for event in reversed(self.events) for fact in reversed(event))
-        said = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
-        return next(HAPPENED[type(fact)].format(fact) for fact in said)
+        happened = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
+        return next(HAPPENED[type(fact)].format(fact) for fact in happened)
 
     @property
     def state(self) -> str:
@@ -133,12 +136,12 @@ class StudyOverview:
             "made": self.times[0],
             "changed": self.times[-1],
             "last": self.last,
-            "space": settings.space.as_page(),
-            "picture": settings.space.picture,
+            "space": space_data(settings.space),
+            "picture": picture_kind(settings.space),
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
             **{name: getattr(self, name) for name in ("budget", "measured", "remaining", "spent")},
-            "observed": sum(own["state"] == "observed" for own in self._observed()),
+            "observed": sum(observation["state"] == "observed" for observation in self._observed()),
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
             "read_only": self.journal.read_only,
@@ -166,61 +169,63 @@ class StudyOverview:
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         asked = self.asked[first:]
-        pasts = [self._became[False, one.number] for one in asked]
+        pasts = [self._became[False, trial.number] for trial in asked]
         subtracted = {fact.number: fact.minus for fact in self._facts(Told)}  # as told last
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Any] = {
             "event": self.event,
-            **_columns(asked, number="number", row="row", look="replicate"),
+            **_columns(asked, number="number", row="row", replicate="replicate"),
             **_spent(asked, [past[-1].time for past in pasts]),
             **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
             **_columns([past[0] for past in pasts], by="by"),
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
-            "minus": {str(one.number): minus[one.number] for one in asked if one.number in minus},
-            "earlier": {str(at): own for at, past in enumerate(pasts, first) if (own := self._earlier(past))},
+            "minus": {str(trial.number): minus[trial.number] for trial in asked if trial.number in minus},
+            "earlier": {
+                str(at): values for at, past in enumerate(pasts, first) if (values := self._earlier(past))
+            },
             "observed": self._observed(),
         }
         columns |= {} if self.settings.times else {"time": None}
         columns |= {} if self.settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
-            columns["where"] = [""] * old + [self.settings.space.cell(one.node).name for one in asked[old:]]
+            columns["where"] = [""] * old + [self.settings.space.cell(trial.node).name for trial in asked[old:]]
         return columns
 
     def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
         """Return the values that were replaced."""
-        replaced = [own for own in past[:-1] if own.value is not None]
-        return [{**_said(own), "ended": self.times[own.event]} for own in replaced]
+        replaced = [outcome for outcome in past[:-1] if outcome.value is not None]
+        return [{**_outcome(outcome), "ended": self.times[outcome.event]} for outcome in replaced]
 
     def _observed(self) -> list[dict[str, Any]]:
         """Return all observations, with their last values also if they were retracted."""
-        found = []
+        observations = []
         for number, fact in enumerate(self._facts(Observed)):
             past = self._became[True, number]
-            valued = next(own for own in reversed(past) if own.value is not None)
-            said = _said(past[-1]._replace(value=valued.value, sem=valued.sem))
+            valued = next(outcome for outcome in reversed(past) if outcome.value is not None)
+            last = _outcome(past[-1]._replace(value=valued.value, sem=valued.sem))
             place_of = {"region": place(fact.region, -1), "slope": fact.feedback.slope}
             minus = "" if fact.minus is None else fact.minus.name
-            found.append({**said, "ended": self.times[past[0].event], **place_of, "minus": minus})
-        return found
+            observations.append({**last, "ended": self.times[past[0].event], **place_of, "minus": minus})
+        return observations
 
 
 def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
     """Return columns of some attributes, by the names of the page."""
-    return {name: [getattr(row, own) for row in rows] for name, own in names.items()}
+    return {name: [getattr(row, attribute) for row in rows] for name, attribute in names.items()}
 
 
 def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[float]]:
     """Return how long trials took, and what that cost: as told, or else as asked for."""
-    each = list(zip(asked, times, strict=True))
-    took = [one.time if time is None else time for one, time in each]
-    return {"time": took, "cost": [paid(one, time) for one, time in each]}
+    timed = list(zip(asked, times, strict=True))
+    took = [trial.time if time is None else time for trial, time in timed]
+    return {"time": took, "cost": [paid(trial, time) for trial, time in timed]}
 
 
-def _said(own: Outcome) -> dict[str, Any]:
-    return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note}
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {"state": outcome.state, "value": outcome.value, "sem": outcome.sem, "note": outcome.note}
 
 
 def described(region: Region) -> Any:
@@ -232,4 +237,4 @@ def described(region: Region) -> Any:
 
 def place(region: Region, row: int) -> dict[str, Any]:
     """Return where a region is, for the page."""
-    return {"row": row, "text": region.name, **region.as_page()}
+    return {"row": row, "text": region.name, **region_data(region)}

@@ -18,8 +18,9 @@ from zonal.plotting.history import best_then
 from zonal.plotting.maps import CELLS, Map, panels_of
 from zonal.plotting.style import regions_of
 from zonal.study.study import Study
-from zonal.study.summary import beyond, for_programs, is_empty
+from zonal.study.summary import beyond, is_empty, to_json
 from zonal.web.overview import place
+from zonal.web.space_data import picture_kind, region_columns
 
 BEST = 5
 MOST_FEATURES = 12  # of points, from which two are drawn
@@ -28,7 +29,7 @@ FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 def dumped(answer: Any) -> bytes:
     """Return an answer as JSON, with null for NaN."""
-    return for_programs(answer, separators=(",", ":")).encode()
+    return to_json(answer, separators=(",", ":")).encode()
 
 
 def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
@@ -39,29 +40,33 @@ def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
 
 def answer(study: Study) -> dict[str, Any]:
     """Return the best regions, how certain that is, and the model: what follows from the posterior."""
-    found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
+    answer_data: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
     state = study._state
-    found["nodes"] = len(study.tree)
-    found["failed"] = {str(row): row in state.blocked for row in {*state.failures, *state.blocked}}
+    answer_data["nodes"] = len(study.tree)
+    answer_data["failed"] = {str(row): row in state.blocked for row in {*state.failed_trials, *state.blocked}}
     try:
         if is_empty(study):
-            return found
+            return answer_data
         tree = study.tree
-        found["best"] = [_best(study, one, tree) for one in study.recommend(BEST)]
-        found["stands_out"] = study.stands_out()
+        answer_data["best"] = [_best(study, recommended, tree) for recommended in study.recommend(BEST)]
+        answer_data["stands_out"] = study.stands_out()
         if study.threshold is not None:
             wrong = {"threshold": study.threshold, "misclassified": study.misclassified}
-            found["beyond"] = {**wrong, "words": beyond(study)}
+            answer_data["beyond"] = {**wrong, "words": beyond(study)}
     except (StudyFileError, Exhausted):  # no posterior without the user's own kernel
-        return found
-    found["whole"] = {"mean": float(tree.mean[0]), "std": float(tree.std[0])}
-    return found | {"model": _model(study)}
+        return answer_data
+    answer_data["whole"] = {"mean": float(tree.mean[0]), "std": float(tree.std[0])}
+    return answer_data | {"model": _model(study)}
 
 
-def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
-    row = int(np.flatnonzero((tree.depth == one.node[0]) & (tree.index == one.node[1]))[0])
-    sure = {"gap": one.gap, "probability_best": one.probability_best, "measurements": int(tree.count[row])}
-    return {"region": place(one.region, row), "mean": one.mean, "std": one.std, **sure}
+def _best(study: Study, recommended: Recommendation, tree: Any) -> dict[str, Any]:
+    row = int(np.flatnonzero((tree.depth == recommended.node[0]) & (tree.index == recommended.node[1]))[0])
+    sure = {
+        "gap": recommended.gap,
+        "probability_best": recommended.probability_best,
+        "measurements": int(tree.count[row]),
+    }
+    return {"region": place(recommended.region, row), "mean": recommended.mean, "std": recommended.std, **sure}
 
 
 def _model(study: Study) -> dict[str, Any] | None:
@@ -73,20 +78,25 @@ def _model(study: Study) -> dict[str, Any] | None:
     noise = model.noise if isinstance(model.noise, float) else None
     by_weight: Any = study.settings.noise if model.noise is None else model.noise
     falls = by_weight.std if isinstance(by_weight, PerWeight) else None  # at weight 1
-    said = {"kernel": repr(model.kernel), "noise": noise, "noise_per_weight": falls, "mean": float(model.mean)}
-    return said | {"learned_from": study.measured if learned else 0, "models": len(study.models)}
+    described = {
+        "kernel": repr(model.kernel),
+        "noise": noise,
+        "noise_per_weight": falls,
+        "mean": float(model.mean),
+    }
+    return described | {"learned_from": study.measured if learned else 0, "models": len(study.models)}
 
 
 def shape(study: Study, first: int = 0) -> dict[str, Any]:
     """Return where the nodes are, from a row on; rows are only ever added."""
     space, tree = study.space, study.tree
     regions = regions_of(study, slice(first, None))
-    found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
-    found["share"] = _short((region.share for region in regions), 7)
-    found |= space.drawn(regions)
-    for edges in found.keys() & {"low", "high"}:
-        found[edges] = [_short(own, 8) for own in found[edges]]
-    return found
+    columns: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
+    columns["share"] = _short((region.share for region in regions), 7)
+    columns |= region_columns(space, regions)
+    for edges in columns.keys() & {"low", "high"}:
+        columns[edges] = [_short(numbers, 8) for numbers in columns[edges]]
+    return columns
 
 
 def values(study: Study) -> dict[str, Any]:
@@ -94,14 +104,14 @@ def values(study: Study) -> dict[str, Any]:
     tree = study.tree
     flags = FORBIDDEN * tree.forbidden + SMALLEST * tree.smallest
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
-    found: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
-    found |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
+    columns: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
+    columns |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
     if np.isnan(tree.mean).all():  # no posterior without the user's own kernel
-        return found
+        return columns
     prior = tree.std / np.maximum(study.relative_std(), 1e-12)
     if not is_empty(study) and study.threshold is not None:
-        found |= _held(study)
-    return found | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
+        columns |= _held(study)
+    return columns | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
 
 
 def _held(study: Study) -> dict[str, list[int]]:
@@ -109,29 +119,38 @@ def _held(study: Study) -> dict[str, list[int]]:
     tree = study.tree
     rows = {node: row for row, node in enumerate(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))}
     likely = study.above(probability=1 - SURE)
-    held = [rows[own.region.node] for own in likely if own.probability >= SURE and own.region.node]
-    return {"held": held, "perhaps": [rows[own.region.node] for own in likely[len(held) :] if own.region.node]}
+    held = [
+        rows[likely_region.region.node]
+        for likely_region in likely
+        if likely_region.probability >= SURE and likely_region.region.node
+    ]
+    return {
+        "held": held,
+        "perhaps": [
+            rows[likely_region.region.node] for likely_region in likely[len(held) :] if likely_region.region.node
+        ],
+    }
 
 
 def picture(study: Study) -> dict[str, Any]:
     """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
-    space, found = study.space, dict[str, Any]()
-    kind = space.picture
+    space, drawing = study.space, dict[str, Any]()
+    kind = picture_kind(space)
     if kind == "scatter":
         return {"points": _points(study)}
     if is_empty(study) or kind not in ("line", "panels"):
-        return found
+        return drawing
     try:
         if kind == "line":
             confidence_bands = study.confidence_bands()
-            found = {
+            drawing = {
                 "confidence": _short(confidence_bands.confidence),
                 "variation": _short(confidence_bands.variation),
             }
-            return found | ({"curves": _curves(study)} if study.models else {})
-        return {"cells": CELLS, "panels": _panels(study)} if study.models else found
+            return drawing | ({"curves": _curves(study)} if study.models else {})
+        return {"cells": CELLS, "panels": _panels(study)} if study.models else drawing
     except StudyFileError:
-        return found
+        return drawing
 
 
 def _curves(study: Study) -> list[dict[str, Any]]:
@@ -149,7 +168,7 @@ def _points(study: Study) -> dict[str, Any]:
     leaf = np.zeros(space.size, dtype=int)
     for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
         leaf[space.cell((int(tree.depth[row]), int(tree.index[row]))).members] = row
-    features = [_short(own) for own in space.features[space.place][:, :MOST_FEATURES].T]
+    features = [_short(feature) for feature in space.features[space.place][:, :MOST_FEATURES].T]
     return {"names": list(space.names[:MOST_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
@@ -160,17 +179,21 @@ def _panels(study: Study) -> list[dict[str, Any]]:
         mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
         others = {space.names[at]: bounds[at] for at in space.lines if at not in (j, k)}
-        own = {"axes": [j, k], "symbols": {name: str(one) for name, one in symbols.items()}, "others": others}
-        drawn.append({**own, "mean": _short(mean), "std": _short(std)})
+        described = {
+            "axes": [j, k],
+            "symbols": {name: str(symbol) for name, symbol in symbols.items()},
+            "others": others,
+        }
+        drawn.append({**described, "mean": _short(mean), "std": _short(std)})
     return drawn
 
 
 def history(study: Study) -> dict[str, Any]:
     """Return what was recommended after some of the trials, with its posterior at that time."""
-    found: Any = [[], [], []]
+    columns: Any = [[], [], []]
     with suppress(StudyFileError):  # no posterior without the user's own kernel
-        found = best_then(study) if study.measured else found
-    return dict(zip(("number", "mean", "std"), map(_short, found), strict=True))
+        columns = best_then(study) if study.measured else columns
+    return dict(zip(("number", "mean", "std"), map(_short, columns), strict=True))
 
 
 def outlook(study: Study, n: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from zonal.study.summary import headline, is_empty
 from zonal.web.methods_section import methods
 
 if TYPE_CHECKING:
-    from zonal.study.reading import Reading
+    from zonal.study.study import Study
 
 MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
 MOST_ROWS = 2000
@@ -46,7 +46,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 FIGURES: dict[str, Kind] = {"How it went": "history", "The model": "model"}
 
 
-def report(study: Reading, path: str | os.PathLike[str] | None = None, shapes: Any = None) -> str:
+def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Any = None) -> str:
     """Return an HTML page about a study, and write it to a file: see `Study.report`."""
     target = None if path is None else file_path(path)
     areas = study.space.axes is None
@@ -75,7 +75,7 @@ def _marked(tag: str, text: str, more: str = "") -> str:
     return f"<{tag}{more}>{escape(text)}</{tag}>"
 
 
-def _answer(study: Reading) -> str:
+def _answer(study: Study) -> str:
     try:
         return str(study)
     except ZonalError as error:
@@ -90,7 +90,7 @@ def _section(title: str, make: Any) -> str:
     return f"{_marked('h2', title)}\n{content}"
 
 
-def _figure(study: Reading, title: str, kind: Kind | None, **more: Any) -> str:
+def _figure(study: Study, title: str, kind: Kind | None, **more: Any) -> str:
     try:
         drawn = _svg(study, kind, **more)
     except (StudyFileError, InvalidInput):  # this study has no such plot
@@ -100,7 +100,7 @@ def _figure(study: Reading, title: str, kind: Kind | None, **more: Any) -> str:
     return f"{_marked('h2', title)}\n<figure role='img' aria-label='{title}'>{drawn}</figure>"
 
 
-def _svg(study: Reading, kind: Kind | None, **more: Any) -> str:
+def _svg(study: Study, kind: Kind | None, **more: Any) -> str:
     """Return a plot as SVG, with a bitmap inside if it would be too large."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -152,11 +152,11 @@ def _cell(cell: Any) -> str:
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
-def _settings(study: Reading) -> str:
+def _settings(study: Study) -> str:
     """Return what was given, and what was used where the default has a meaning of its own."""
     settings, problem = study.settings, study._state.problem
     given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
-    usual = {"policy": f"{study._state.began.policy}, the default"}
+    usual = {"policy": f"{study._state.created.policy}, the default"}
     if not problem.empirical:
         usual |= {"kernel": "learned", "noise": "learned"}
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"

@@ -101,9 +101,9 @@ ROUTES = (
     Route("POST", f"{ONE}/fail", "fail", "Give up a trial that could not be measured.",
           {"retry": YES, "note": TEXT}, (), ""),
     Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.", {"note": TEXT}, (), ""),
-    Route("POST", f"{ONE}/take-up", "claim", "Take over a trial pending from its worker.",
-          {"by": TEXT, "of": TEXT}, ("by", "of")),
-    Route("POST", "/forgive", "forgive", "Take back the failures of some trials.",
+    Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
+          {"worker": told("Only if it is still measured by this worker; else the answer is null.", **TEXT), **BY}),
+    Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
           {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
@@ -114,7 +114,7 @@ ROUTES = (
           {"region": REGION}, ("region",), "allowed"),
     Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER}, ("n",), ""),
     Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
-          {"anew": YES}),
+          {"from_scratch": YES}),
     Route("POST", "/predict", "predict",
           "Predict the averages of any regions, or of all of the smallest size. Nothing changes.",
           {"regions": REGIONS}),
@@ -127,7 +127,7 @@ ROUTES = (
     Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",
           {"n": whole(1, MOST_AHEAD, default=10)}),
     Route("GET", "/nodes", "tree", "The table of nodes."),
-    Route("GET", "/pending", "under_way", "The trials pending, and who measures each."),
+    Route("GET", "/pending", "pending", "The trials pending, and who measures each."),
     Route("GET", "/settings", "settings", "Everything that was given."),
     Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.", {"from": TRIAL}),
     Route("GET", "/values", "", "For the page: what is known of each node."),
@@ -155,7 +155,8 @@ FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
-EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in ROUTES))
+PUBLIC = [route for route in ROUTES if not route.word.startswith("_")]  # others are for the client alone
+EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in PUBLIC))
 
 PROBLEM = {
     "type": "object",
@@ -191,14 +192,14 @@ def described(version: str) -> dict[str, Any]:
 
 def _operation(route: Route) -> dict[str, Any]:
     in_path = {"name": NAME, "trial": TRIAL}
-    places = [_parameter(name, own, "path") for name, own in in_path.items() if f"{{{name}}}" in route.path]
+    places = [_parameter(name, schema, "path") for name, schema in in_path.items() if f"{{{name}}}" in route.path]
     words = re.sub("[{}]|/api", "", route.path).strip("/")
     called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
-    found: dict[str, Any] = {"summary": route.about, "operationId": called}
+    operation: dict[str, Any] = {"summary": route.about, "operationId": called}
     if route.method == "POST":
         body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.says)}
         content = {"application/json": {"schema": {**body, "required": list(route.needs)}}}
-        found["requestBody"] = {"required": bool(route.needs), "content": content}
+        operation["requestBody"] = {"required": bool(route.needs), "content": content}
         if route.word == "ask":
             key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
@@ -208,7 +209,7 @@ def _operation(route: Route) -> dict[str, Any]:
     errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
     answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "Unchanged."}}
-    return {**found, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
+    return {**operation, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
 
 
 def _lenient(says: Mapping[str, Any]) -> dict[str, Any]:

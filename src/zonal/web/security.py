@@ -40,9 +40,9 @@ def cookie_of(token: str) -> str:
     return hmac.new(token.encode(), b"zonal cookie", hashlib.sha256).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
+def same(secret: str, other: str) -> bool:
     """Compare two secrets in a time that reveals nothing about them."""
-    return hmac.compare_digest(one.encode("utf-8", "surrogateescape"), other.encode("utf-8", "surrogateescape"))
+    return hmac.compare_digest(secret.encode("utf-8", "surrogateescape"), other.encode("utf-8", "surrogateescape"))
 
 
 class SecurityMiddleware:
@@ -64,9 +64,9 @@ class SecurityMiddleware:
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = MutableHeaders(scope=message)
+                headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    own.setdefault(name, value)
+                    headers.setdefault(name, value)
             await send(message)
 
         refused = self._refusal(scope, HTTPConnection(scope))
@@ -77,7 +77,7 @@ class SecurityMiddleware:
     def _refusal(self, scope: Scope, request: HTTPConnection) -> Response | None:
         headers = request.headers
         host = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or not self._known(host, scope):
+        if len(headers.getlist("host")) != 1 or not self._is_host(host, scope):
             named = "Use the address that `zonal serve` printed, or name this one with --name."
             return problem(421, "Unknown host", f"this service is not known as {host[:100]!r}. {named}")
         if _is_foreign(headers, scope["path"]):
@@ -85,19 +85,19 @@ class SecurityMiddleware:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             return problem(413, "Too large", f"a request may have {MOST_BYTES} bytes at most.")
-        if self._token and not scope["path"].startswith(OPEN) and not self._is_known(request):
+        if self._token and not scope["path"].startswith(OPEN) and not self._is_authorized(request):
             return self._unknown(scope)
         return None
 
     def _unknown(self, scope: Scope) -> Response:
         if scope["path"].startswith("/api") or scope["method"] != "GET":
-            said = "this service requires its token. Send it as `Authorization: Bearer TOKEN`."
-            answer = problem(401, "No token", said)
+            detail = "this service requires its token. Send it as `Authorization: Bearer TOKEN`."
+            answer = problem(401, "No token", detail)
             answer.headers["www-authenticate"] = 'Bearer realm="zonal"'
             return answer
         return Response(status_code=303, headers={"location": "/login"})
 
-    def _known(self, host: str, scope: Scope) -> bool:
+    def _is_host(self, host: str, scope: Scope) -> bool:
         try:
             name = (urlsplit(f"//{host}").hostname or "").lower()
         except ValueError:
@@ -105,9 +105,9 @@ class SecurityMiddleware:
         server = scope.get("server") or ("", 0)
         return bool(name) and (name in self._hosts or (bool(self._token) and name == server[0]))
 
-    def _is_known(self, request: HTTPConnection) -> bool:
-        scheme, _, said = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and same(said.strip(), self._token):
+    def _is_authorized(self, request: HTTPConnection) -> bool:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and same(token.strip(), self._token):
             return True
         return same(request.cookies.get(COOKIE, ""), self._cookie)
 

@@ -64,7 +64,7 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
-        own = {
+        endpoints = {
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
             ("GET", "/api/events"): self._watch,
@@ -72,7 +72,7 @@ class Service:
             ("GET", STUDY): self._head,
             ("GET", f"{STUDY}/events"): self._events,
         }
-        listed = [Route(path, answer, methods=[method]) for (method, path), answer in own.items()]
+        listed = [Route(path, answer, methods=[method]) for (method, path), answer in endpoints.items()]
         listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in routes.ROUTES]
         pages = [
             Route("/", _page("index.html")),
@@ -94,8 +94,8 @@ class Service:
         self.folder.end()
 
     async def _login(self, request: Request) -> Response:
-        said = given(await body(request), {"token": routes.TEXT}, ("token",))
-        if not self._token or not same(said["token"], self._token):
+        fields = given(await body(request), {"token": routes.TEXT}, ("token",))
+        if not self._token or not same(fields["token"], self._token):
             await asyncio.sleep(0.5)
             return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
         answer = Response(status_code=204)
@@ -118,39 +118,41 @@ class Service:
     def _word(self, route: routes.Route) -> Handler:
         """Return the handler of one operation on a study."""
         does = handlers.DOES.get(route.path, partial(handlers.says, route))
-        at_once = handlers.AT_ONCE.get(route.path)
+        batch = handlers.AT_ONCE.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
-            said = await body(request) if route.method == "POST" else query(request, route.says)
-            fields = given(said, route.says, route.needs)
+            sent = await body(request) if route.method == "POST" else query(request, route.says)
+            fields = given(sent, route.says, route.needs)
             if "trial" in request.path_params:
                 fields["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
                 key = request.headers.get("idempotency-key", "")[: routes.LONGEST]
                 who = {"by": request.client.host if request.client else "somebody", "key": key}
-                fields |= {name: own for name, own in who.items() if name in route.says and not fields.get(name)}
+                fields |= {
+                    name: value for name, value in who.items() if name in route.says and not fields.get(name)
+                }
                 return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
-            if at_once is not None:
+            if batch is not None:
                 record = await run_in_threadpool(entry.record)
-                event, content = record.event, await run_in_threadpool(lambda: as_bytes(at_once(record, **fields)))
+                event, content = record.event, await run_in_threadpool(lambda: as_bytes(batch(record, **fields)))
             else:
-                what = route.path, tuple(sorted((name, str(own)) for name, own in fields.items()))
+                what = route.path, tuple(sorted((name, str(value)) for name, value in fields.items()))
                 event, content = await self._in_study(
                     entry, lambda study: entry.answer(study, what, lambda now: as_bytes(does(now, **fields)))
                 )
-            found = tagged(request, content, event, route.kind)
+            response = tagged(request, content, event, route.kind)
             if route.path.endswith(ATTACHED):
                 name = quote(entry.name + Path(route.path).suffix)
-                found.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
-            return found
+                response.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+            return response
 
         return answer
 
     async def _studies(self, request: Request) -> Response:
         """List all studies: from their journals alone, with the answers of those that are open."""
 
-        async def one(name: str) -> dict[str, Any]:
+        async def overview_of(name: str) -> dict[str, Any]:
             try:
                 entry = self.folder.entry(name)
                 record = await asyncio.wait_for(run_in_threadpool(entry.record), LONGEST_WAIT)
@@ -163,22 +165,26 @@ class Service:
                 unread = f"it cannot be read ({type(error).__name__})."
                 why = str(error) if isinstance(error, ZonalError) else unread
                 return {"name": name, "state": "bad", "error": why}
-            known = entry.kept.get("answer")
-            found = known[1] if known is not None and known[0] == record.event else {}
-            best = next(iter(found.get("best", [])), None)
-            return {**line, "best": best, "stands_out": found.get("stands_out", False)}
+            kept = entry.kept.get("answer")
+            answer = kept[1] if kept is not None and kept[0] == record.event else {}
+            best = next(iter(answer.get("best", [])), None)
+            return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
 
         names = await run_in_threadpool(self.folder.names)
-        found = list(filter(None, await asyncio.gather(*map(one, names))))
-        return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
+        studies = list(filter(None, await asyncio.gather(*map(overview_of, names))))
+        return as_json(dumped({"folder": self.folder.path.name, "studies": studies}))
 
     async def _new(self, request: Request) -> Response:
-        said = given(await body(request), NEW.says, NEW.needs)
-        path = self.folder.new(said["name"])
+        fields = given(await body(request), NEW.says, NEW.needs)
+        path = self.folder.new(fields["name"])
 
         def make() -> dict[str, Any]:
-            study = Study.create(path, **new_study(said["recipe"]), exist_ok=said.get("exist_ok", False))
-            return {"name": said["name"], "address": f"/studies/{quote(said['name'])}", **handlers.standing(study)}
+            study = Study.create(path, **new_study(fields["recipe"]), exist_ok=fields.get("exist_ok", False))
+            return {
+                "name": fields["name"],
+                "address": f"/studies/{quote(fields['name'])}",
+                **handlers.standing(study),
+            }
 
         return as_json(dumped(await run_in_threadpool(make)))
 
@@ -189,30 +195,32 @@ class Service:
         head = await run_in_threadpool(record.head, entry.name)
         wait = LONGEST_WAIT if entry.study is not None or record.event < MANY_EVENTS else 0.01
         try:
-            _, found = await self._in_study(entry, lambda own: entry.answer(own, "answer", page_data.answer), wait)
+            _, answer = await self._in_study(
+                entry, lambda study: entry.answer(study, "answer", page_data.answer), wait
+            )
         except TimeoutError:
-            known = entry.kept.get("answer")
-            found = {"best": [], **(known[1] if known else {}), "busy": True}
+            kept = entry.kept.get("answer")
+            answer = {"best": [], **(kept[1] if kept else {}), "busy": True}
             head["state"] = "opening" if entry.study is None else head["state"]
-        return as_json(dumped(head | found))
+        return as_json(dumped(head | answer))
 
     async def _events(self, request: Request) -> Response:
         """Stream a study's events after a number, as they are written by any process."""
-        said = given(query(request, routes.AFTER), routes.AFTER, ())
+        fields = given(query(request, routes.AFTER), routes.AFTER, ())
         last = request.headers.get("last-event-id", "")
-        after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
+        after = int(last) if last.isdecimal() and len(last) < 16 else fields.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
         await run_in_threadpool(entry.record)  # raises now
-        known, seen = after + 1, None
+        next_event, seen = after + 1, None
 
         async def news(look: int) -> list[str]:
-            nonlocal known, seen
+            nonlocal next_event, seen
             stamp, surely = stamp_of(entry.path), look % SURELY == 0
             if stamp == seen and not surely:
                 return []
             seen, record = stamp, await run_in_threadpool(entry.record, surely)
-            fresh = range(known, record.event)
-            known = max(known, record.event)
+            fresh = range(next_event, record.event)
+            next_event = max(next_event, record.event)
             return [f"id: {number}\ndata: {json.dumps(record.news(number))}\n\n" for number in fresh]
 
         return self._stream(news, LOOK)
@@ -230,19 +238,19 @@ class Service:
         return self._stream(news, 2 * LOOK)
 
     def _stamps(self) -> dict[str, Any]:
-        found = {}
+        stamps = {}
         for name in self.folder.names():
             with contextlib.suppress(OSError, Unknown):
-                found[name] = stamp_of(self.folder.entry(name).path)
-        return found
+                stamps[name] = stamp_of(self.folder.entry(name).path)
+        return stamps
 
     def _progress(self, name: str) -> dict[str, Any]:
         try:
             record = self.folder.entry(name).record()
         except (ZonalError, OSError) as error:
             return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
-        own = {"event": record.event, "measured": record.measured, "pending": len(record.pending)}
-        return {"study": name, **own, "state": record.state, "last": record.last}
+        counts = {"event": record.event, "measured": record.measured, "pending": len(record.pending)}
+        return {"study": name, **counts, "state": record.state, "last": record.last}
 
     def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:
         """Send what a function returns when it is called again and again, with its number."""
@@ -293,15 +301,15 @@ def serve(
     long = not token or len(token) >= SHORTEST
     need(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
     beyond = not _is_loopback(host) or bool(names)
-    made = beyond and not token
-    token = secrets.token_urlsafe(24) if made else token
+    makes_token = beyond and not token
+    token = secrets.token_urlsafe(24) if makes_token else token
     own_names = (socket.gethostname(), socket.getfqdn()) if beyond else ()
     service = Service(folder, token, (*names, *own_names))
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}"
     say(address)
-    if made:
+    if makes_token:
         say(f"token: {token}  (shown once; set {VARIABLE} to choose your own)")
     if show:
         webbrowser.open(address)

@@ -71,9 +71,13 @@ class OpenStudy:
         study.refresh()
         at = len(study._state.events)
         if what not in self.kept or self.kept[what][0] != at:
-            found = make(study)
-            self.kept = {name: own for name, own in self.kept.items() if own[0] == at or name == "answer"}
-            self.kept[what] = at, found
+            content = make(study)
+            self.kept = {
+                name: kept_answer
+                for name, kept_answer in self.kept.items()
+                if kept_answer[0] == at or name == "answer"
+            }
+            self.kept[what] = at, content
         return self.kept[what]
 
     def forget(self) -> None:
@@ -95,9 +99,9 @@ class Folder:
 
     def names(self) -> list[str]:
         """Return the names of all studies, in order."""
-        found = (one.name for one in os.scandir(self.path))
-        known = (name for name in found if (self._file(name) if name.endswith(ENDING) else self._bare(name)))
-        return sorted({name.removesuffix(ENDING) for name in known})
+        names = (entry.name for entry in os.scandir(self.path))
+        of_studies = (name for name in names if (self._file(name) if name.endswith(ENDING) else self._bare(name)))
+        return sorted({name.removesuffix(ENDING) for name in of_studies})
 
     def _bare(self, name: str) -> Path | None:
         """Return the file of this name, if it has no ending and is a study."""
@@ -115,16 +119,16 @@ class Folder:
         """Return a study; raise if there is none."""
         path = self._file(name + ENDING) or self._bare(name)
         with self._lock:
-            found = self._entries.pop(name, None)
+            entry = self._entries.pop(name, None)
             if path is None:
-                if found is not None:
-                    found.end()
+                if entry is not None:
+                    entry.end()
                 raise Unknown(f"there is no study {name!r} in this folder.")
-            found = self._entries[name] = found or OpenStudy(path)  # the most recently used is the last
-            opened = [own for own in self._entries.values() if own.study is not None]
-            for own in opened[:-MOST_OPEN]:
-                own.forget()
-        return found
+            entry = self._entries[name] = entry or OpenStudy(path)  # the most recently used is the last
+            opened = [other for other in self._entries.values() if other.study is not None]
+            for other in opened[:-MOST_OPEN]:
+                other.forget()
+        return entry
 
     def new(self, name: str) -> Path:
         """Return the path for a new study of this name, after checking the name."""

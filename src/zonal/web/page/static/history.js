@@ -37,7 +37,7 @@ export class HistoryView {
       if (trials.value[i] !== null) {
         dots += `M${px} ${cut(trials.value[i])}h0`;
         if (trials.sem[i]) errors += `M${px} ${cut(trials.value[i] - trials.sem[i])}V${cut(trials.value[i] + trials.sem[i])}`;
-      } else if (trials.state[i] === "asked") ticks += `M${px} ${y.from - 9}v8`;
+      } else if (trials.state[i] === "pending") ticks += `M${px} ${y.from - 9}v8`;
       else crosses += `M${x.px(n) - 3} ${y.from - 9}l6 6m0 -6l-6 6`;
     });
     marks.push(s("path", { d: errors, class: "errors" }), s("path", { d: dots, class: numbers.length > 600 ? "dots small" : "dots history" }), s("path", { d: ticks, class: "ticks" }), s("path", { d: crosses, class: "ticks" }));

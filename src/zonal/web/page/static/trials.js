@@ -50,7 +50,7 @@ function line(page, i, axes, prices, columns) {
     columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
     prices.map(([name, own]) => h("td", { class: "num", "data-name": name, title: words.exact(own[i]) }, words.number(own[i]))),
     h("td", { class: "num", "data-name": "replicate" }, String(t.replicate[i])),
-    h("td", { class: state === "measured" ? "measured" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "pending") : head.failed?.[t.row[i]] && state === "failed" ? "failed for good" : before && state === "measured" ? "corrected" : state),
+    h("td", { class: state === "measured" ? "measured" : null }, state === "pending" ? h("span", { class: "pill waiting" }, "pending") : head.failed?.[t.row[i]] && state === "failed" ? "failed for good" : before && state === "measured" ? "corrected" : state),
     h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
     columns.noted && h("td", { class: t.note[n] ? "note" : "note nothing" }, t.note[n] ?? ""),
     !columns.fixed && h("td", { class: "acts-cell" }, actions(page, i)));
@@ -59,7 +59,7 @@ function line(page, i, axes, prices, columns) {
 function actions(page, i) {
   const { trials: t } = page.study, n = t.number[i];
   const link = (text, label, onclick) => h("button", { class: "link", type: "button", "aria-label": `${label} ${n}`, onclick }, text);
-  if (t.state[i] === "asked") return link("enter", "enter the value of trial", () => enterTrial(page, n));
+  if (t.state[i] === "pending") return link("enter", "enter the value of trial", () => enterTrial(page, n));
   if (t.state[i] === "failed" && t.row[i] in (page.study.head.failed ?? {})) return link("allow", "take back the failure of trial", () => allow(page, i));
   if (t.state[i] !== "measured") return "";
   return [link("correct", "correct trial", () => change(page, i, false)), " ", link("retract", "retract trial", () => change(page, i, true))];

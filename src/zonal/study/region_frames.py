@@ -8,9 +8,11 @@ from typing import Any
 from zonal.errors import InvalidInput
 from zonal.io.dataframes import as_frame
 from zonal.io.result_table import Listing, labelled
+from zonal.spaces import AxisSpace, Space
+from zonal.study.region_cells import exact_columns
 
 
-def regions_in(space: Any, frame: Any) -> list[Any] | None:
+def regions_in(space: Space, frame: Any) -> list[Any] | None:
     """Return what the rows of a data frame, or of a table of Zonal's, describe; None if it is neither."""
     if isinstance(frame, Listing):
         columns: Mapping[str, Sequence[Any]] = frame.to_dict()
@@ -22,16 +24,16 @@ def regions_in(space: Any, frame: Any) -> list[Any] | None:
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     named = _named(space, columns)
     if not named and "region" not in columns:
-        wanted = ", ".join([*space.columns, "region"])
+        wanted = ", ".join([*exact_columns(space), "region"])
         fix = f"Name its columns {wanted}."
         raise InvalidInput("a data frame of regions has none of their columns", ", ".join(columns), fix)
     return [_described(space, row, named, number) for number, row in enumerate(rows)]
 
 
-def _named(space: Any, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _named(space: Space, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return, for each axis that has columns, which: its lower and upper edge, or one for points and symbols."""
-    if space.axes is None or space.spelled:
-        return {"rows": ("rows",)} if "rows" in columns and "rows" in space.columns else {}
+    if not isinstance(space, AxisSpace) or space.spelled:
+        return {"rows": ("rows",)} if "rows" in columns and "rows" in exact_columns(space) else {}
     named: dict[str, tuple[str, ...]] = {}
     for axis in space.axes:
         ends: list[tuple[str, ...]] = [(f"{axis.name}_low", f"{axis.name}_high")]
@@ -43,7 +45,7 @@ def _named(space: Any, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]
     return named
 
 
-def _described(space: Any, row: Mapping[str, Any], named: Mapping[str, tuple[str, ...]], number: int) -> Any:
+def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[str, ...]], number: int) -> Any:
     """Return what one row describes."""
     if "rows" in named:
         return space.from_text(str(row["rows"]))

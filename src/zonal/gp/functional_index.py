@@ -16,8 +16,8 @@ BETWEEN = 3  # answers that are cached: choosing a trial asks about several sets
 class Layout(Protocol):
     """Finds which pairs of footprints have equal covariances; a kernel turns its answers into numbers."""
 
-    def keys(self, footprints: Any, enter: bool = True) -> Keys:
-        """Return the keys of footprints, one column each; with `enter` false they are not stored."""
+    def keys(self, footprints: Any, register: bool = True) -> Keys:
+        """Return the keys of footprints, one column each; with `register` false they are not stored."""
 
     def cells(self, space: Any, depth: int, cells: Any) -> Keys:
         """Return the keys of cells of a depth, encoded by `space` as rows of numbers."""
@@ -46,14 +46,14 @@ class FunctionalIndex:
     layout : Layout
     size : int
         The number of footprints.
-    odd : dict of int to float
+    total_weights : dict of int to float
         Total weights of footprints that are not averages, by slot; they multiply the prior mean.
     """
 
     def __init__(self, layout: Layout, keys: Keys) -> None:
         self.layout = layout
         self._pieces: tuple[Keys, ...] = (keys,)
-        self.odd: dict[int, float] = {}
+        self.total_weights: dict[int, float] = {}
         self.size: int = keys.shape[1]
 
     # The last answer of each kind, with what was asked.
@@ -63,10 +63,13 @@ class FunctionalIndex:
     _cross: tuple[Any, Any] = None, None
     _between: tuple[tuple[Any, Any], ...] = ()  # the last few answers
 
-    def plus(self, keys: Keys, total: float = 1.0) -> FunctionalIndex:
+    def append(self, keys: Keys, total: float = 1.0) -> FunctionalIndex:
         """Return these footprints and more ones of this total weight."""
         after = FunctionalIndex.__new__(FunctionalIndex)
-        after.layout, after.odd = self.layout, self.odd if total == 1 else {**self.odd, self.size: total}
+        after.layout, after.total_weights = (
+            self.layout,
+            self.total_weights if total == 1 else {**self.total_weights, self.size: total},
+        )
         after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
         return after
 
@@ -79,7 +82,9 @@ class FunctionalIndex:
 
     def totals(self, slots: Ints) -> NDArray[np.float64] | float:
         """Return the total weights of footprints; 1 if all are averages."""
-        return np.array([self.odd.get(slot, 1.0) for slot in slots.tolist()]) if self.odd else 1.0
+        return (
+            np.array([self.total_weights.get(slot, 1.0) for slot in slots.tolist()]) if self.total_weights else 1.0
+        )
 
     def row(self, slot: int) -> Any:
         """Return the pairs of all footprints with one, shape (size, 1)."""

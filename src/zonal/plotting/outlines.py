@@ -1,0 +1,34 @@
+"""Where regions lie in a picture, and what is noted at an axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.spaces import Axis, Hierarchy, IntegerAxis, PeriodicAxis, ProductRegion, Region, Sequences
+from zonal.spaces.area_names import JOINT
+from zonal.spaces.axes import Part
+
+
+def outline(region: Region) -> Floats:
+    """Return lower and upper edge on each axis of a plot, shape (d, 2)."""
+    if not isinstance(region, ProductRegion):
+        return region.bounds
+    return np.array([_edges(axis, part) for axis, part in region.along], dtype=float)
+
+
+def _edges(axis: Axis, part: Part) -> tuple[float, float]:
+    """Return where a part begins and ends; integers reach half a step beyond themselves."""
+    return part[2] if isinstance(axis, IntegerAxis) else axis.bounds(part)
+
+
+def short_name(region: Region) -> str:
+    """Return the name that is written into a region: the last part of a nested one's; "" if it has none."""
+    if isinstance(region.space, Hierarchy):
+        return region.name.split(JOINT)[-1]
+    return region.name if isinstance(region.space, Sequences) else ""
+
+
+def axis_note(axis: Axis) -> str:
+    """Return what plots add to the name of an axis: where it closes."""
+    return f"ring: {axis.high:g} is {axis.low:g}" if isinstance(axis, PeriodicAxis) else ""

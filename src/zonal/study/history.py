@@ -1,0 +1,73 @@
+"""The trials and observations of a study as users get them, with whatever became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from zonal.engine.costs import paid
+from zonal.engine.events import Asked
+from zonal.engine.results import Observation, Trial, TrialRecord
+from zonal.engine.state import State
+from zonal.engine.trial_history import Outcome, outcomes
+from zonal.errors import TrialError, whole_number
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
+
+
+def asked_trial(study: Study, trial: Trial | int) -> Asked:
+    """Return a trial as it was asked for; raise if it never was."""
+    state, identity = study._state, None
+    if isinstance(trial, Trial):
+        number, identity = trial.number, (trial.study, trial.node, trial.replicate)
+    else:
+        number = whole_number(trial, "a trial", 0)
+    asked = state.asked[number] if number < state.asked.size else None
+    if asked is None or identity not in (None, (state.created.id, asked.node, asked.replicate)):
+        raise TrialError(
+            f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
+            "that ask() returned, or its number."
+        )
+    return asked
+
+
+def trial_of(state: State, asked: Asked) -> Trial:
+    """Return a trial as the user gets it."""
+    region, replicate = state.region(asked.row), asked.replicate
+    return Trial(asked.number, asked.node, region, replicate, state.created.id, asked.time, asked.cost)
+
+
+def pending_asked(study: Study) -> tuple[Asked, ...]:
+    """Return the pending trials as they were asked for: by whom, and what was possible then."""
+    return tuple(study._state.pending.values())
+
+
+def history(study: Study) -> list[tuple[TrialRecord | Observation, list[Outcome]]]:
+    """Return every trial and observation with all its outcomes, the latest last."""
+    state = study._state
+    return [*trial_outcomes(state), *observation_outcomes(state)]
+
+
+def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
+    """Yield every trial with all its outcomes, the latest last."""
+    became = outcomes(state.events)
+    for asked in state.asked:
+        past = became[False, asked.number]
+        _, how, value, sem, note, _, time = past[-1]
+        trial, difference = trial_of(state, asked), state.differences.get(asked.number)
+        minus = None if difference is None else difference.minus
+        if time is not None:
+            trial = replace(trial, time=time, cost=paid(asked, time))
+        yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
+
+
+def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
+    """Yield every observation with all its outcomes, the latest last."""
+    became = outcomes(state.events) if state.observed.size else {}
+    for number, (_, observed) in enumerate(state.observed):
+        past = became[True, number]
+        value, sem = next((outcome.value, outcome.sem) for outcome in reversed(past) if outcome.value is not None)
+        note, minus = past[-1].note, observed.minus
+        yield Observation(number, observed.region, value, sem, note, minus, state.created.id), past

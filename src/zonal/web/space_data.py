@@ -1,0 +1,95 @@
+"""Spaces and regions as the page draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zonal.plotting.outlines import axis_note, outline, short_name
+from zonal.spaces import (
+    Axis,
+    AxisSpace,
+    CategoricalAxis,
+    ContinuousAxis,
+    FiniteSpace,
+    Points,
+    ProductRegion,
+    Region,
+    Sequences,
+    Space,
+    SubsetRegion,
+)
+
+MOST_NAMED = 12  # points that are listed with a region
+
+
+def space_data(space: Space) -> dict[str, Any]:
+    """Return what kind of space this is, with its axes, its alphabet or its number of members."""
+    if isinstance(space, Sequences):
+        return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
+    if isinstance(space, AxisSpace):
+        return {"kind": "box", "axes": [_axis_data(axis) for axis in space.axes]}
+    assert isinstance(space, FiniteSpace)
+    return {"kind": "points" if isinstance(space, Points) else "hierarchy", "size": space.size}
+
+
+def _axis_data(axis: Axis) -> dict[str, Any]:
+    """Return the name, the unit and the values of an axis."""
+    if isinstance(axis, CategoricalAxis):
+        return {"name": axis.name, "unit": "", "symbols": list(axis.symbols)}
+    assert isinstance(axis, ContinuousAxis)
+    kind = {"log": axis.scale == "log", "whole": axis.scale == "integer", "remark": axis_note(axis)}
+    return {"name": axis.name, "unit": axis.unit, "low": axis.ends[0], "high": axis.ends[1], **kind}
+
+
+def picture_kind(space: Space) -> str:
+    """Return the picture that suits a space: curve, map, panels of pairs of axes, shelves, tiles or points."""
+    if not isinstance(space, AxisSpace):
+        return "scatter" if isinstance(space, Points) else "tiles"
+    if len(space.lines) < 2:
+        return "line" if space.lines else "shelves"
+    return "map" if len(space.axes) == 2 else "panels"
+
+
+def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Any]:
+    """Return where regions are, as columns: edges by axis and symbols by name of the axis, or names."""
+    if not isinstance(space, AxisSpace):
+        members = [len(region.positions) for region in regions if isinstance(region, SubsetRegion)]
+        return {"name": [short_name(region) or region.name for region in regions], "members": members}
+    if isinstance(space, Sequences):
+        return {"name": [region.name for region in regions]}
+    low, high = np.array([outline(region) for region in regions]).reshape(len(regions), space.d, 2).T
+    columns: dict[str, Any] = {"low": low[list(space.lines)], "high": high[list(space.lines)]}
+    categorical = {axis.name: j for j, axis in enumerate(space.axes) if axis.symbolic}
+    if categorical:
+        symbols = [region.symbols for region in regions if isinstance(region, ProductRegion)]
+        columns["symbols"] = {
+            name: [list(map(str, by_axis[j] or ())) for by_axis in symbols] for name, j in categorical.items()
+        }
+    return columns if space.lines else columns | {"name": [region.name for region in regions]}
+
+
+def region_data(region: Region) -> dict[str, Any]:
+    """Return where a region is: its parts of axes, or its name, its number of members and some of their names."""
+    if isinstance(region, SubsetRegion):
+        return _named(region, len(region.positions)) | {"which": [str(name) for name in _listed_names(region)]}
+    assert isinstance(region, ProductRegion)
+    if isinstance(region.space, Sequences):
+        return _named(region, math.prod(len(symbols) for symbols in region.symbols if symbols is not None))
+    edges = zip(region.bounds.tolist(), region.symbols, strict=True)
+    parts = [bounds if symbols is None else list(symbols) for bounds, symbols in edges]
+    return {"name": "", "part": parts, "members": None, "share": region.share}
+
+
+def _named(region: Region, members: int) -> dict[str, Any]:
+    return {"name": region.name, "part": None, "members": members, "share": region.share}
+
+
+def _listed_names(region: SubsetRegion) -> Sequence[Hashable]:
+    """Return the names or row numbers of the first points; none of a hierarchy, whose regions have names."""
+    if not isinstance(region.space, Points):
+        return ()
+    return [region.space.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
