@@ -305,7 +305,7 @@ def test_what_is_the_users_own_is_asked_for_again(name: str) -> None:
     assert settings_from_json(text, {name: value}).settings == study
     opened = settings_from_json(text, {})
     assert list(opened.missing) == [name]
-    assert opened.knows == (name != "kernel")
+    assert opened.has_kernel == (name != "kernel")
 
 
 def test_what_is_in_the_file_is_not_to_be_given_again() -> None:

@@ -162,19 +162,6 @@ def test_neither_the_whole_space_nor_its_two_halves_are_forbidden() -> None:
     assert large.ask().region.bounds[0, 0] >= 0.5
 
 
-def test_a_history_in_which_it_cannot_have_been_so_is_refused() -> None:
-    study = begun(rounds=1)
-    study.forbid([(0, 0.5)])
-    study.allow([(0, 0.5)])
-    history: Any = study.events
-    *before, (forbidden, *grown), (allowed,) = history
-    whole = forbidden._replace(region=study.space.region([(0, 1)]))
-    with pytest.raises(zn.InvalidInput, match="whole space"):
-        zn.Study.replay(study.settings, [*before, (whole, *grown)])
-    with pytest.raises(zn.InvalidInput, match="no such forbidden region"):
-        zn.Study.replay(study.settings, [*before, (forbidden, *grown), (allowed._replace(forbidden=(1,)),)])
-
-
 def test_of_an_opening_cell_that_was_forbidden_later_a_large_part_is_measured_and_a_sliver_is_not() -> None:
     for wall, wanted in (((0.0, 0.02), 4), ((0.0, 0.06), 3)):
         study = zn.Study(zn.Box([(0, 1)], smallest=1 / 64), budget=10, rng=0)

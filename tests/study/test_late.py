@@ -10,7 +10,6 @@ import pytest
 import zonal as zn
 from shell import fill, zonal
 from web.served import serving
-from zonal.engine.events import Observed
 from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods
 
@@ -97,22 +96,6 @@ def test_the_note_of_a_late_value_is_kept_and_shown(how: str, tmp_path: Path) ->
     assert first_difference(study.settings, study.events) == ""
     with pytest.raises(zn.InvalidInput, match="a note must be text"):
         study.observe([(0, 0.5)], 0.3, note=3)  # type: ignore[arg-type]
-    wrong = Observed(trial.region, 0.7, None, 0.1, study.feedback, note=3)  # type: ignore[arg-type]
-    with pytest.raises(zn.InvalidInput, match="note must be text"):
-        zn.Study.replay(study.settings, [*study.events, (wrong,)])
-
-
-def test_a_history_in_which_a_trial_counts_twice_is_not_replayed() -> None:
-    study, trial = spent("failed")
-    study.tell(trial, 0.7)
-    *_, (late,) = study.events
-    assert isinstance(late, Observed)
-    for wrong in (late, late._replace(trial=1), late._replace(trial=7), late._replace(trial=True)):
-        with pytest.raises(zn.ZonalError):
-            zn.Study.replay(study.settings, [*study.events, (wrong,)])
-    elsewhere = late._replace(region=study.space.cell((2, 3), study.feedback))
-    with pytest.raises(zn.ZonalError, match="not the value of a trial"):
-        zn.Study.replay(study.settings, [*study.events[:-1], (elsewhere,)])
 
 
 def test_a_shell_and_a_sheet_may_repeat_themselves(tmp_path: Path) -> None:

@@ -123,18 +123,6 @@ def test_costs_and_travel_are_those_of_what_is_possible() -> None:
     assert zn.Study.replay(study.settings, study.events).ask(avoid=HALVES[0]).region.bounds[0, 0] >= 0.5
 
 
-def test_an_event_that_was_not_possible_as_it_says_is_refused() -> None:
-    study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1, 0.2), noise=0.1)
-    study.ask(within=HALVES[0])
-    history: Any = study.events
-    *before, (*grown, asked) = history
-    wrong = asked._replace(within=(study.space.region(HALVES[1]),))
-    with pytest.raises(zn.InvalidInput, match="not possible as it was asked for"):
-        zn.Study.replay(study.settings, [*before, (*grown, wrong)])
-    with pytest.raises(zn.InvalidInput, match="not a region of the space"):
-        zn.Study.replay(study.settings, [*before, (*grown, asked._replace(avoid=("x",)))])
-
-
 def test_a_name_as_it_is_printed_is_as_good() -> None:
     study = zn.Study(zn.Box([(0, 1)], arity=3, smallest=0.01), budget=9, kernel=zn.RBF(1, 0.2), noise=0.1)
     third = study.space.split(study.space.cell((0, 0)))[1]

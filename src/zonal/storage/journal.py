@@ -34,7 +34,6 @@ from zonal.engine.events import Transaction
 from zonal.engine.settings import Settings
 from zonal.errors import StudyFileError, ZonalError
 from zonal.io.files import file_path
-from zonal.storage.encoding import DECODE_ERRORS
 from zonal.storage.schema import FORMAT, DecodedSettings, format_fix, settings_from_json, settings_to_json
 
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
@@ -159,7 +158,7 @@ class Journal:
 
         If `partly`, functions of the user's may be missing (they raise if they are called), but not a kernel.
         """
-        allowed = partly and self.opened.knows and _is_writable(self.path)
+        allowed = partly and self.opened.has_kernel and _is_writable(self.path)
         if self.read_only and not allowed:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
         with ExitStack() as stack:
@@ -309,7 +308,7 @@ def _why_read_only(path: Path, opened: DecodedSettings) -> str:
     if opened.missing:
         named = ", ".join(f"{name} ({shown})" for name, shown in opened.missing.items())
         again = ", ".join(f"{name}=..." for name in opened.missing)
-        blind = "" if opened.knows else "; without its kernel there are trials, but no posterior"
+        blind = "" if opened.has_kernel else "; without its kernel there are trials, but no posterior"
         return f"it was made with the user's own {named}, which no file can hold. Pass {again} to open it{blind}."
     return "" if _is_writable(path) else "the file or its folder may not be written to."
 
@@ -319,8 +318,11 @@ def _is_writable(path: Path) -> bool:
 
 
 @contextmanager
-def applying(kind: type[ZonalError], refusal: Callable[[str], ZonalError]) -> Iterator[None]:
-    """Turn any error while events are applied into a refusal of a kind, unless the user's code raised it."""
+def applying(kind: type[ZonalError], refusal: Callable[[str], Exception]) -> Iterator[None]:
+    """Turn any error while something stored is read or applied into a refusal, except those of a kind.
+
+    What the user's code raises stays as it is.
+    """
     try:
         yield
     except (kind, MemoryError):
@@ -331,15 +333,9 @@ def applying(kind: type[ZonalError], refusal: Callable[[str], ZonalError]) -> It
         raise refusal(str(error) if isinstance(error, ZonalError) else repr(error)) from error
 
 
-@contextmanager
-def _decoding(what: str) -> Iterator[None]:
+def _decoding(what: str) -> AbstractContextManager[None]:
     """Turn what decoding meaningless values raises into an error of the file."""
-    try:
-        yield
-    except ZonalError:
-        raise
-    except DECODE_ERRORS as error:
-        raise sqlite3.DatabaseError(f"{what} no sense ({error!r})") from error
+    return applying(ZonalError, lambda error: sqlite3.DatabaseError(f"{what} no sense ({error})"))
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class DecodedSettings:
     classes: dict[str, type] = field(default_factory=dict)  # the user's classes that were passed, by name
 
     @property
-    def knows(self) -> bool:
+    def has_kernel(self) -> bool:
         """Whether there can be a posterior: not without a kernel."""
         return "kernel" not in self.missing
 
@@ -138,7 +138,7 @@ class DecodedSettings:
     def read(self, text: str) -> Transaction:
         """Return an event from text; raise if it does not have the types that its class declares."""
         document = from_json(text)
-        if not self.knows:
+        if not self.has_kernel:
             document = [fact for fact in document if fact["$"] != "Fitted"]
         event: Transaction = self._decode(document)
         for fact in event:
@@ -293,6 +293,8 @@ def _check_types(value: Any) -> None:
 
 def _is(value: Any, hint: Any) -> bool:
     """Tell whether a value is of a declared type; types that cannot be judged are believed."""
+    if type(value) is hint and hint in (int, str, bool):  # most are
+        return True
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_is(value, part) for part in parts)

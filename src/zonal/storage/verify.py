@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
-from typing import Any, get_args
+from typing import Any
 
 from zonal.engine import commands, events, select
 from zonal.engine.events import Transaction
@@ -73,12 +73,12 @@ def _next_calls(
     settings: Settings, state: State | None, batch: list[Transaction], at: int, tried: dict[int, str]
 ) -> Iterator[tuple[State, int]]:
     """Yield the states, and how many events have passed, if the next call made one event, or more of them."""
-    before, after = state, state
+    before, after, asked = state, state, _call(batch[at])
     for stop in range(at + 1, len(batch) + 1):
         try:
             decided = after = _decide(settings, after, batch[stop - 1])
-            if before is not None and stop > at + 1:  # several trials are asked for in the order of a tour
-                decided = select.as_route(before, after, _call(batch[at]).by)
+            if before is not None and isinstance(asked, events.Asked) and stop > at + 1:
+                decided = select.as_route(before, after, asked.by)  # several trials are asked for in its order
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
@@ -119,47 +119,39 @@ def _compared(event: Transaction) -> dict[str, Any]:
     return named
 
 
-def _call(event: Transaction) -> Any:
+def _call(event: Transaction) -> events.Event | None:
     """Return the fact that shows which call made the event; None if it has no facts."""
     beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 
-def _observed(event: Transaction) -> list[events.Observed]:
-    """Return the observations of a call, which may have taken several measurements."""
-    return [fact for fact in event if isinstance(fact, events.Observed)]
-
-
-def _amended(event: Transaction) -> list[events.Amended]:
-    return [fact for fact in event if isinstance(fact, events.Amended)]
-
-
-# What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `blocked` shows
-# it, unless the region was blocked before.
-DECIDED: dict[type, Callable[[State, Any, Transaction], State]] = {
-    events.Asked: lambda state, fact, event: select.ask(
-        state, fact.by, fact.key, now=possible(fact.within, fact.avoid)
-    ),
-    events.Told: lambda state, fact, event: commands.tell(state, fact, _observed(event)),
-    events.Closed: lambda state, fact, event: commands.close_trial(
-        state, fact.number, fact.state == "failed", retry=not fact.blocked, note=fact.note
-    ),
-    events.Forbidden: lambda state, fact, event: commands.forbid(state, fact),
-    events.Observed: lambda state, fact, event: commands.observe(state, _observed(event)),
-    **dict.fromkeys(get_args(events.Amended), lambda state, fact, event: commands.correct(state, _amended(event))),
-    events.Fitted: lambda state, fact, event: commands.refit(state, fact.anew) or state,
-}
-
-
 def _decide(settings: Settings, state: State | None, event: Transaction) -> State:
-    """Return the state after what would be decided now."""
+    """Return the state after what would be decided now, by the fact that shows which call it was."""
     fact = _call(event)
     in_order = (state is None) == isinstance(fact, events.Created)
     need(in_order, "a study begins once, with Created first", fact, "Pass all of study.events.")
     if state is None:
         return commands.begin(settings)
-    decide = DECIDED.get(type(fact))
-    return state.apply_transaction((fact,)) if decide is None else decide(state, fact, event)
+    observed = [other for other in event if isinstance(other, events.Observed)]  # a call may take several
+    match fact:
+        case events.Asked():
+            return select.ask(state, fact.by, fact.key, now=possible(fact.within, fact.avoid))
+        case events.Told():
+            return commands.tell(state, fact, observed)
+        case events.Observed():
+            return commands.observe(state, observed)
+        case events.Corrected() | events.Retracted():
+            return commands.correct(state, [other for other in event if isinstance(other, events.Amended)])
+        case events.Closed():
+            # Whether a trial may be retried is not stored; `blocked` shows it, unless the region was before.
+            failed, retry = fact.state == "failed", not fact.blocked
+            return commands.close_trial(state, fact.number, failed, retry=retry, note=fact.note)
+        case events.Forbidden():
+            return commands.forbid(state, fact)
+        case events.Fitted():
+            return commands.refit(state, fact.from_scratch) or state
+        case _:
+            return state.apply_transaction(() if fact is None else (fact,))
 
 
 def difference(was: Any, now: Any, at: str = "") -> str:

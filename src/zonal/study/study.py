@@ -323,7 +323,7 @@ class Study(metaclass=Named):
         if events:
             with journal.applying():
                 state = state.apply_transactions(events)
-        self._state = state if journal.opened.knows else state.without_posterior()
+        self._state = state if journal.opened.has_kernel else state.without_posterior()
 
     @classmethod
     def replay(cls, settings: Settings, events: Iterable[Transaction], *, batch: bool = False) -> Self:

@@ -180,7 +180,7 @@ class Remote(Study):
                 state = self._seen.apply_transactions(events)
             else:
                 return
-            self._seen = state if self._opened.knows else state.without_posterior()
+            self._seen = state if self._opened.has_kernel else state.without_posterior()
 
     def _unseen(self) -> list[Transaction]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
