@@ -40,14 +40,14 @@ FAULTS = {
     "a reward moves the mean too far": Fault(
         "gp/posterior.py",
         "w = (reward - self.mean.item(slot)) / d",
-        "w = (reward - self.mean.item(slot)) / own",
+        "w = (reward - self.mean.item(slot)) / predictive",
         "gp",
     ),
     "a node's prior variance is left as it is": Fault(
         "gp/posterior.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "gp"
     ),
     "two branches write into one factor": Fault(
-        "gp/posterior.py", "if self._written == known and shape", "if shape", "gp"
+        "gp/posterior.py", "if self._written == part and shape", "if shape", "gp"
     ),
     "repeats do not count": Fault(
         "gp/stats.py",

@@ -55,7 +55,7 @@ class Numbered:
 
     def variances(self, start: int, stop: int) -> Array:
         """Return the variances of some that were entered."""
-        return self._of(self.layout.own(self._own(slice(start, stop))))
+        return self._of(self.layout.self_pairs(self._own(slice(start, stop))))
 
     def row(self, one: int) -> Array:
         """Return the covariance of one footprint with all that are entered, as a belief asks for it."""
@@ -68,7 +68,7 @@ class Numbered:
     def outside(self, some: Any, footprints: Any) -> tuple[Array, Array]:
         """Return the covariances of some with footprints that are not entered, and the variances of these."""
         keys = self.layout.keys(footprints, register=False)
-        return self._of(self.layout.pairs(keys, self._own(some))).T, self._of(self.layout.own(keys))
+        return self._of(self.layout.pairs(keys, self._own(some))).T, self._of(self.layout.self_pairs(keys))
 
     def among(self, footprints: Any) -> Array:
         """Return the covariances of footprints that are not entered."""

@@ -58,11 +58,11 @@ class Tree:
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    reward: Floats = _tallied("plain.mean")  # of trials measured without a standard error, by time; 0 if none
-    total_time: Floats = _tallied("plain.weight")  # total time of these, in usual times
-    n_with_sem: Ints = _tallied("known.number", int)  # number of trials measured with a standard error
-    precision_mean: Floats = _tallied("known.mean")  # their precision-weighted mean
-    precision_variance: Floats = _tallied("known.variance")  # and its variance
+    reward: Floats = _tallied("without_sem.mean")  # of trials measured without a standard error, by time; 0 if none
+    total_time: Floats = _tallied("without_sem.weight")  # total time of these, in usual times
+    n_with_sem: Ints = _tallied("with_sem.number", int)  # number of trials measured with a standard error
+    precision_mean: Floats = _tallied("with_sem.mean")  # their precision-weighted mean
+    precision_variance: Floats = _tallied("with_sem.variance")  # and its variance
     relative: Floats  # noise of one measurement of the usual time, in units of
     unit: float  # what is learned of it; 1 if it is given
     terms: Any = None  # what looks cost, while a trial is chosen

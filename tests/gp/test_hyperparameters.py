@@ -151,7 +151,7 @@ def test_the_evidence_is_the_dense_likelihood_of_all_rewards_and_the_priors(
             expected += log_prior(float(evidence.v[v]), VARIANCE_PRIOR)
             if unknowns.noise:
                 expected += log_prior(noise / evidence.scale, NOISE_PRIOR)
-            both.append((float(search.found[cell][0][s, v]), expected))
+            both.append((float(search.posteriors[cell][0][s, v]), expected))
     assert_equal_but_for_a_constant(both)
 
 

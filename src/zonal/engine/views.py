@@ -135,7 +135,7 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
         space, depth = problem.space, problem.bottom(state.h_max)
         cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         layout = problem.frame.layout
-        pairs = layout.own(layout.keys(problem.feedback.footprints(cells), register=False))
+        pairs = layout.self_pairs(layout.keys(problem.feedback.footprints(cells), register=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
         kept = state.fit_state.fit, [float(np.max(covariance.of(pairs))) for covariance in covariances]
         problem.smallest = kept

@@ -57,32 +57,28 @@ class ModelFitter:
         """Return what is known before the first reward."""
         return FitState(_alone(default_model(self.unknowns, self._frame, [])))
 
-    def stale(self, known: FitState, total: int) -> bool:
+    def stale(self, state: FitState, total: int) -> bool:
         """Tell whether rewards came in since the last fit."""
-        return self.learns and total > known.learned_from
+        return self.learns and total > state.learned_from
 
-    def learn(self, known: FitState | None, ledger: ObservationStats, tracked: FunctionalIndex) -> Fit:
-        """Return the models given all rewards; the search starts from `known`, or covers everything."""
-        data, total, frame, unknowns = (
-            ledger.data(total_weights=tracked.total_weights),
-            ledger.total,
-            self._frame,
-            self.unknowns,
-        )
+    def learn(self, state: FitState | None, ledger: ObservationStats, tracked: FunctionalIndex) -> Fit:
+        """Return the models given all rewards; the search starts from `state`, or covers everything."""
+        data = ledger.data(total_weights=tracked.total_weights)
+        total, frame, unknowns = ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
             return _alone(default_model(unknowns, frame, data.mean[data.averages].tolist()))
         keys = tracked.keys.take(data.slots, axis=1)
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
-        before = None if known is None else known.fit
+        before = None if state is None else state.fit
         return fit_posterior(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
-    def adopt(self, known: FitState, fit: Fit, total: int, anew: bool) -> FitState:
+    def adopt(self, state: FitState, fit: Fit, total: int, anew: bool) -> FitState:
         """Return what is known after switching to a new fit of `total` rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
         due = total + max(1, int(growth * total))
-        return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
+        return state._replace(fit=fit, learned_from=total, due=due, anew=anew)
 
     def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
         """Compare a fully given model with the measurements; return a warning, or "".
@@ -113,7 +109,7 @@ class ModelFitter:
         )
 
     def model_warning(
-        self, known: FitState, ledger: ObservationStats, tracked: FunctionalIndex, noise: float | None
+        self, state: FitState, ledger: ObservationStats, tracked: FunctionalIndex, noise: float | None
     ) -> str:
         """Compare what was given with what would be learned in its place; return a warning, or "".
 
@@ -122,7 +118,7 @@ class ModelFitter:
         given_kernel = self.unknowns.given is not None
         spec, held, forget = self.unknowns.kernel, noise, noise
         if given_kernel:
-            spec, held, forget = None, known.fit.model.noise, None
+            spec, held, forget = None, state.fit.model.noise, None
         if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
         data = ledger.data(forget, tracked.total_weights)
@@ -131,15 +127,16 @@ class ModelFitter:
         free = fit_posterior(
             data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
         )
-        found = free.model.noise
-        assert found is not None
+        learned_noise = free.model.noise
+        assert learned_noise is not None
         larger, smaller = _far_off(data, free, held)
         if not given_kernel and max(larger, smaller) > SURE:
-            return f"the measurements scatter as if noise were {found:.3g}, not {held:.3g}; pass noise=None."
+            scatter = f"the measurements scatter as if noise were {learned_noise:.3g}, not {held:.3g}"
+            return f"{scatter}; pass noise=None."
         if given_kernel and smaller > SURE:
             return (
-                f"the given kernel leaves {_times(held / found)} times as much unexplained as one learned from "
-                "the measurements; pass kernel=None."
+                f"the given kernel leaves {_times(held / learned_noise)} times as much unexplained as one "
+                "learned from the measurements; pass kernel=None."
             )
         return ""
 
@@ -147,7 +144,7 @@ class ModelFitter:
 def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:
     """Return the share of models whose noise is far larger, and far smaller, than that `held`."""
     weights, noises, scales = np.array(
-        [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in fit.members]
+        [(w.weight, w.model.noise, math.sqrt(w.model.kernel.point_variance)) for w in fit.members]
     ).T
     # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
     low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standardize(data, None)[1])

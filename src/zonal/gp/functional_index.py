@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Ints
+from zonal._types import Floats, Ints
+from zonal.kernels.combinations import AnyPairs
 
 Keys = NDArray[Any]
-BETWEEN = 3  # answers that are cached: choosing a trial asks about several sets of footprints under each model
+Question = tuple[str | int | bytes | None, ...]  # which pairs: a name, slots and limits
+MOST_ANSWERS = 7  # that are cached: choosing a trial asks about several sets of footprints under each model
 
 
 class Layout(Protocol):
@@ -22,24 +25,24 @@ class Layout(Protocol):
     def cells(self, space: Any, depth: int, cells: Any) -> Keys:
         """Return the keys of cells of a depth, encoded by `space` as rows of numbers."""
 
-    def totals(self, footprints: Any) -> NDArray[np.float64]:
+    def totals(self, footprints: Any) -> Floats:
         """Return the total weight of footprints."""
 
-    def summed(self, weights: NDArray[np.float64], keys: Keys) -> Keys:
+    def summed(self, weights: Floats, keys: Keys) -> Keys:
         """Return the key of a weighted sum of footprints, as a column."""
 
-    def pairs(self, some: Keys, others: Keys) -> Any:
+    def pairs(self, keys: Keys, others: Keys) -> AnyPairs:
         """Return what a kernel needs to know about all pairs of some footprints with others."""
 
-    def own(self, keys: Keys) -> Any:
+    def self_pairs(self, keys: Keys) -> AnyPairs:
         """Return what a kernel needs to know about each footprint with itself."""
 
 
 class FunctionalIndex:
     """Footprints by slot, in order of tracking; it never changes.
 
-    Several models need the same pairs in turn, so the last answer of each kind is cached. Keys of footprints that
-    came in later are put together when they are first read: opening a file adds many and reads them once.
+    Several models need the same pairs in turn, so the last answers are cached. Keys of footprints that came in
+    later are put together when they are first read: opening a file adds many and reads them once.
 
     Attributes
     ----------
@@ -55,22 +58,15 @@ class FunctionalIndex:
         self._pieces: tuple[Keys, ...] = (keys,)
         self.total_weights: dict[int, float] = {}
         self.size: int = keys.shape[1]
-
-    # The last answer of each kind, with what was asked.
-    _row: tuple[Any, Any] = None, None
-    _own: tuple[Any, Any] = None, None
-    _since: tuple[Any, Any] = None, None
-    _cross: tuple[Any, Any] = None, None
-    _between: tuple[tuple[Any, Any], ...] = ()  # the last few answers
+        self._answers: dict[Question, AnyPairs] = {}  # the last ones
 
     def append(self, keys: Keys, total: float = 1.0) -> FunctionalIndex:
         """Return these footprints and more ones of this total weight."""
         after = FunctionalIndex.__new__(FunctionalIndex)
-        after.layout, after.total_weights = (
-            self.layout,
-            self.total_weights if total == 1 else {**self.total_weights, self.size: total},
-        )
+        weights = self.total_weights
+        after.layout, after.total_weights = self.layout, weights if total == 1 else {**weights, self.size: total}
         after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
+        after._answers = {}
         return after
 
     @property
@@ -80,45 +76,42 @@ class FunctionalIndex:
             self._pieces = (np.concatenate(self._pieces, axis=1),)
         return self._pieces[0]
 
-    def totals(self, slots: Ints) -> NDArray[np.float64] | float:
+    def totals(self, slots: Ints) -> Floats | float:
         """Return the total weights of footprints; 1 if all are averages."""
-        return (
-            np.array([self.total_weights.get(slot, 1.0) for slot in slots.tolist()]) if self.total_weights else 1.0
+        weights = self.total_weights
+        return np.array([weights.get(slot, 1.0) for slot in slots.tolist()]) if weights else 1.0
+
+    def row(self, slot: int) -> AnyPairs:
+        """Return the pairs of all footprints with one, shape (size, 1)."""
+        return self._answer(("row", slot), lambda: self.layout.pairs(self.keys, self.keys[:, slot : slot + 1]))
+
+    def cross(self, start: int, slots: Ints, stop: int | None = None) -> AnyPairs:
+        """Return the pairs of the footprints from `start` to `stop` with those of some slots."""
+        return self._answer(
+            ("cross", start, stop, slots.tobytes()),
+            lambda: self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1)),
         )
 
-    def row(self, slot: int) -> Any:
-        """Return the pairs of all footprints with one, shape (size, 1)."""
-        if self._row[0] != slot:
-            self._row = slot, self.layout.pairs(self.keys, self.keys[:, slot : slot + 1])
-        return self._row[1]
-
-    def cross(self, start: int, slots: Ints, stop: int | None = None) -> Any:
-        """Return the pairs of the footprints from `start` to `stop` with those of some slots."""
-        name = start, stop, slots.tobytes()
-        if self._cross[0] != name:
-            pairs = self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1))
-            self._cross = name, pairs
-        return self._cross[1]
-
-    def since(self, start: int) -> Any:
+    def since(self, start: int) -> AnyPairs:
         """Return the pairs of the footprints from `start` on with all."""
-        if self._since[0] != start:
-            keys = self.keys
-            self._since = start, self.layout.pairs(keys[:, start:], keys)
-        return self._since[1]
+        return self._answer(("since", start), lambda: self.layout.pairs(self.keys[:, start:], self.keys))
 
-    def own(self, start: int) -> Any:
+    def self_pairs(self, start: int) -> AnyPairs:
         """Return the pairs of each footprint from `start` on with itself."""
-        if self._own[0] != start:
-            self._own = start, self.layout.own(self.keys[:, start:])
-        return self._own[1]
+        return self._answer(("self", start), lambda: self.layout.self_pairs(self.keys[:, start:]))
 
-    def between(self, slots: Ints, others: Ints) -> Any:
+    def between(self, slots: Ints, others: Ints) -> AnyPairs:
         """Return the pairs of footprints of some slots with those of others."""
-        name, last = (slots.tobytes(), others.tobytes()), self._between
-        for asked, pairs in last:
-            if asked == name:
-                return pairs
-        pairs = self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1))
-        self._between = (*last[1 - BETWEEN :], (name, pairs))
-        return pairs
+        return self._answer(
+            ("between", slots.tobytes(), others.tobytes()),
+            lambda: self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1)),
+        )
+
+    def _answer(self, question: Question, pairs: Callable[[], AnyPairs]) -> AnyPairs:
+        """Return pairs, computed only if they are not among the last answers."""
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = pairs()
+            last = [*self._answers.items()][1 - MOST_ANSWERS :]
+            self._answers = dict([*last, (question, answer)])  # replaced: another thread may read it
+        return answer

@@ -77,7 +77,7 @@ class Evidence:
         self.shift, self.scale = standardize(data, unknowns.mean)
         self.unknowns, self._data = unknowns, data
         given = unknowns.given is not None
-        known = np.maximum(data.variance / self.scale**2, 1e-10)
+        known_variance = np.maximum(data.variance / self.scale**2, 1e-10)
         open_ = data.count > 0
         # If all noise is learned, its grid is of ratios to v; if some is known, of absolute values.
         self._by_ratio = unknowns.noise and bool(open_.all())
@@ -87,8 +87,8 @@ class Evidence:
             self.tau = FINE**2 if given else RATIOS**2
         else:
             self.tau = NOISES**2 if unknowns.noise else np.ones(1)
-            some = self.tau[:, None] if self._open else self.tau[:1, None]  # else it has no effect
-            self._roots = 1 / np.sqrt(np.where(open_, some / data.counted, known))
+            noise_variance = self.tau[:, None] if self._open else self.tau[:1, None]  # else it has no effect
+            self._roots = 1 / np.sqrt(np.where(open_, noise_variance / data.counted, known_variance))
         self.v = np.ones(1) if given else VARIANCES if unknowns.noise else FINE
         self._residual = (data.mean - self.shift * data.total) / self.scale
         self._noise_variances: Floats = self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v)))
@@ -109,7 +109,8 @@ class Evidence:
         scaled = correlations * (roots[:, None] * roots / unit)
         values, vectors = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
-        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._data.total))
+        rotated = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._data.total))
+        y, unit_mean = rotated
         # Rows have noise variance v tau if all noise is learned, else 1. Either way v or tau is a common factor,
         # so sums over the rows are needed for the other one only.
         factor = self.v if self._by_ratio else np.ones(1)
@@ -125,8 +126,8 @@ class Evidence:
         log_likelihood = -0.5 * summed(y * y) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
         if self.unknowns.mean is None:
-            ones = summed(one * one) + 1 / MEAN_PRIOR**2
-            cross = summed(y * one)
+            ones = summed(unit_mean * unit_mean) + 1 / MEAN_PRIOR**2
+            cross = summed(y * unit_mean)
             mean = cross / ones
             log_likelihood += 0.5 * cross * mean - 0.5 * np.log(ones * MEAN_PRIOR**2)
         return log_likelihood, mean
@@ -162,7 +163,7 @@ class GridSearch:
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
-        self.found: dict[Cell, tuple[Floats, Floats]] = {}
+        self.posteriors: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
     @cached_property
@@ -189,18 +190,18 @@ class GridSearch:
 
     def evaluate(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
-        fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.found and self._within(cell[1])]
+        fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
         steps = np.array([steps for _, steps in fresh])
         families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
-        each = zip(families, self.axes(steps), strict=True)
-        heights, means = self._evidence(np.stack([self._correlate(family, axes) for family, axes in each]))
+        parameters = zip(families, self.axes(steps), strict=True)
+        heights, means = self._evidence(np.stack([self._correlate(family, axes) for family, axes in parameters]))
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
         weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
-        self.found.update(zip(fresh, zip(heights, means, strict=True), strict=True))
+        self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
     def _within(self, steps: Steps) -> bool:
@@ -220,7 +221,7 @@ class GridSearch:
             top = best[0]
             self.evaluate(self.neighbours(top))
             best = self._ranked()
-        self.found, self.height = {}, {}
+        self.posteriors, self.height = {}, {}
         return best[:KEPT]
 
     def _ranked(self) -> list[Cell]:
@@ -231,7 +232,7 @@ class GridSearch:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.evaluate(starts)
         expanded: set[Cell] = set()
-        while len(self.found) < MOST_TRIED:
+        while len(self.posteriors) < MOST_TRIED:
             best = max(self.height.values())
             promising = [
                 cell
@@ -245,9 +246,9 @@ class GridSearch:
 
     def fit(self, total: int, number: int) -> Fit:
         """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
-        evidence, cells = self._evidence, sorted(self.found, key=lambda cell: (sum(cell[1]), cell))
-        heights = np.stack([self.found[cell][0] for cell in cells])
-        offsets = np.stack([self.found[cell][1] for cell in cells])
+        evidence, cells = self._evidence, sorted(self.posteriors, key=lambda cell: (sum(cell[1]), cell))
+        heights = np.stack([self.posteriors[cell][0] for cell in cells])
+        offsets = np.stack([self.posteriors[cell][1] for cell in cells])
         weights = np.exp(heights - heights.max())
         weights /= weights.sum()
         noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
@@ -263,8 +264,8 @@ class GridSearch:
         members = []
         for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
             i, s, v = np.unravel_index(place, weights.shape)
-            own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), {}, float(offsets[i, s, v]))
-            members.append(WeightedModel(times / number, own))
+            noise, offset = float(noises[s, v]), float(offsets[i, s, v])
+            members.append(WeightedModel(times / number, model(cells[i], noise, float(evidence.v[v]), {}, offset)))
         # If axes are equivalent, cells tie; rounding must not decide between them.
         likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
@@ -278,15 +279,15 @@ class GridSearch:
         log_noise, log_v = np.log(self._evidence.noises()), np.log(self._evidence.v)
         families = np.array([cell[0] for cell in cells])
         family = int(np.bincount(families, by_cell).argmax())
-        own = np.where(families == family, by_cell, 0.0)
-        own /= own.sum()
+        shares = np.where(families == family, by_cell, 0.0)
+        shares /= shares.sum()
         steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
-        middle, spread = own @ steps, dict[str, float]()
+        middle, spread = shares @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
             for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=True)):
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
-                spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
+                spread[name] = step * math.sqrt(float(shares @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
         by_noise = weights.sum(axis=0)
         if self._evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
@@ -311,7 +312,7 @@ def fit_posterior(
     with one_thread():
         if covariance is not None:
             heights, means = evidence(covariance[None])
-            search.found[0, ()] = heights[0], means[0]
+            search.posteriors[0, ()] = heights[0], means[0]
         elif previous is None:
             search.expand_grid(search.hill_climb(everywhere))
         else:

@@ -81,7 +81,7 @@ class ModelSpace:
         if wanted is not None:
             return [(family, 0.0)]
         if all(self.symbols):
-            return [(own, -math.log(len(self.of_symbols))) for own in self.of_symbols]
+            return [(option, -math.log(len(self.of_symbols))) for option in self.of_symbols]
         return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
 
     def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
@@ -91,8 +91,8 @@ class ModelSpace:
         if wanted is not None:
             family = self.family(wanted)
             kernels = [kernel_from(family, 1.0, self._tried(share), self.symbols) for share in TRIED_SHARES]
-        for own in kernels:
-            check_profiles(own, axes, self.sides)
+        for candidate in kernels:
+            check_profiles(candidate, axes, self.sides)
 
     def _tried(self, share: float) -> Floats:
         """Return parameters by axis: lengthscales that are a share of the axis, and a middling correlation."""
@@ -114,8 +114,8 @@ class ModelSpace:
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
-        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), register=False))
-        return max(float(ProductCovariance(kernel, self._tables).within(own)[0]), 0.0)
+        pairs = self.layout.self_pairs(self.layout.keys(self._feedback.footprints([cell]), register=False))
+        return max(float(ProductCovariance(kernel, self._tables).within(pairs)[0]), 0.0)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
@@ -137,10 +137,10 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     symbolic = np.array(symbols)
     scales, matches = axes[~symbolic].tolist(), axes[symbolic].tolist()
     if not scales:
-        return family(variance, _few(matches))
-    continuous = family(variance, _few(scales))
+        return family(variance, _scalar_or_tuple(matches))
+    continuous = family(variance, _scalar_or_tuple(scales))
     assert isinstance(continuous, ProductKernel)
-    return Mixed(continuous, Categorical(1.0, _few(matches))) if matches else continuous
+    return Mixed(continuous, Categorical(1.0, _scalar_or_tuple(matches))) if matches else continuous
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
@@ -155,7 +155,7 @@ def families_of(space: Any) -> tuple[Family, ...]:
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
 
-def _few(values: list[float]) -> float | tuple[float, ...]:
+def _scalar_or_tuple(values: list[float]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
@@ -178,7 +178,7 @@ class FiniteModelSpace(ModelSpace):
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
-        able = not all(self.symbols) or all(isinstance(own, Categorical | Motif) for own in terms)
+        able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
         need(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 
@@ -200,7 +200,7 @@ class FiniteModelSpace(ModelSpace):
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
-        members, sparse = averaging_over(row.few for row in keys[0])
+        members, sparse = averaging_over(row.learned_from for row in keys[0])
         averaging = sparse.toarray()
         features = self._space.features[members] / self.sides
         gram = np.empty((len(features), len(features)))

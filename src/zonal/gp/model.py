@@ -78,16 +78,16 @@ class Model:
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
-        known = {f"relative error of {name}": spread for name, spread in self.spread.items()}
-        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **known}
+        errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
+        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:
     """Return shift (the prior mean, if given) and scale that standardise rewards, from averages if possible."""
-    own = data.averages
-    if own.any():
-        return _units(data.mean[own], data.counted[own], data.scatter, mean)
+    averages = data.averages
+    if averages.any():
+        return _units(data.mean[averages], data.counted[averages], data.scatter, mean)
     # Differences alone tell nothing about the mean, and are about as large as f itself.
     return mean or 0.0, _units(data.mean, data.counted, data.scatter, 0.0)[1]
 

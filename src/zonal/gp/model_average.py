@@ -55,8 +55,8 @@ class Member(GaussianBelief):
         """Return the belief from all rewards at once, or from those of some slots."""
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
-            own = np.isin(slots, of)
-            slots, rewards, variances = slots[own], rewards[own], variances[own]
+            chosen = np.isin(slots, of)
+            slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
         return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
 
     def prior_mean(self, slot: int) -> float:
@@ -106,14 +106,15 @@ class Mixture:
     ) -> Mixture:
         """Return the belief from all rewards so far under some models."""
         members = [
-            Member(frame.covariance(own.model.kernel), tracked, own.model, math.log(own.weight)) for own in models
+            Member(frame.covariance(option.model.kernel), tracked, option.model, math.log(option.weight))
+            for option in models
         ]
         data = ledger.data()
-        return cls([own.from_data(data) for own in members] if ledger.total else members, zero)
+        return cls([member.from_data(data) for member in members] if ledger.total else members, zero)
 
     def with_targets(self, tracked: FunctionalIndex) -> Mixture:
         """Return the mixture that tracks more footprints too."""
-        return Mixture([own.with_targets(tracked) for own in self.members], self.zero)
+        return Mixture([member.with_targets(tracked) for member in self.members], self.zero)
 
     def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
@@ -137,26 +138,25 @@ class Mixture:
         `variance` is that of its noise, None if each model has its own; `weight` is its time, in usual times.
         """
         if not self.members[1:]:
-            return Mixture(
-                [self.members[0].condition_on_reward(slot, reward, variance, ledger, weight)], self.zero
-            )
+            (only,) = self.members
+            return Mixture([only.condition_on_reward(slot, reward, variance, ledger, weight)], self.zero)
         members = []
-        for own in self.members:
-            total = own.variance.item(slot) + own.noise_variance(variance, weight)
-            miss = reward - own.prior_mean(slot) - own.mean.item(slot)
+        for member in self.members:
+            total = member.variance.item(slot) + member.noise_variance(variance, weight)
+            miss = reward - member.prior_mean(slot) - member.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
-            after = own.condition_on_reward(slot, reward, variance, ledger, weight)
+            after = member.condition_on_reward(slot, reward, variance, ledger, weight)
             after.log_weight -= lost
             members.append(after)
-        top = max(own.log_weight for own in members)
-        for own in members:
-            own.log_weight = max(own.log_weight - top, LEAST_LOG_WEIGHT)
+        top = max(member.log_weight for member in members)
+        for member in members:
+            member.log_weight = max(member.log_weight - top, LEAST_LOG_WEIGHT)
         return Mixture(members, self.zero)
 
     @property
     def fragile(self) -> bool:
         """Whether rounding shows in the belief under some model: see `GaussianBelief`."""
-        return any(own.fragile for own in self.members)
+        return any(member.fragile for member in self.members)
 
     @cached_property
     def weights(self) -> Floats:
@@ -168,15 +168,15 @@ class Mixture:
     @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean, relative to `zero`, and variance of all tracked footprints."""
-        own = self.members[0]
-        if self.members[1:] or own.model.mean != self.zero:
+        first = self.members[0]
+        if self.members[1:] or first.model.mean != self.zero:
             return self.mixed([member.variance for member in self.members])
-        return own.mean, own.variance
+        return first.mean, first.variance
 
     def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return mean and variance of the mixture with other variances of the members."""
         weights = self.weights
-        means = np.stack([own.mean + (own.model.mean - self.zero) for own in self.members])
+        means = np.stack([member.mean + (member.model.mean - self.zero) for member in self.members])
         mean = weights @ means
         return mean, weights @ (np.stack(variances) + (means - mean) ** 2)
 
@@ -189,16 +189,16 @@ class Mixture:
 
     def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
         """Return for each model its weight, and the mean and variance of any footprints under it."""
-        found = []
-        for weight, own in zip(self.weights.tolist(), self.members, strict=True):
-            mean, variance = own.predict(footprints)
-            found.append((weight, own.model.mean - self.zero + mean, variance))
-        return found
+        parts = []
+        for weight, member in zip(self.weights.tolist(), self.members, strict=True):
+            mean, variance = member.predict(footprints)
+            parts.append((weight, member.model.mean - self.zero + mean, variance))
+        return parts
 
     def relative_std(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
-        means = np.array([own.model.mean for own in self.members])
-        priors = [own.prior if footprints is None else own.prior_of(footprints) for own in self.members]
+        means = np.array([member.model.mean for member in self.members])
+        priors = [member.prior if footprints is None else member.prior_of(footprints) for member in self.members]
         prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
         left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
         return np.asarray(np.sqrt(np.minimum(left, 1.0)))
@@ -207,7 +207,7 @@ class Mixture:
         """Return mean and joint covariance of footprints that need not be tracked."""
         parts = [member.joint(footprints) for member in self.members]
         means = np.stack(
-            [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
+            [member.model.mean - self.zero + mean for member, (mean, _) in zip(self.members, parts, strict=True)]
         )
         return self._together(means, [covariance for _, covariance in parts])
 
@@ -227,8 +227,8 @@ class Mixture:
         return MixtureOverlay(self, tuple(member.overlay() for member in self.members))
 
 
-def _log_weight(own: Member) -> float:
-    return own.log_weight
+def _log_weight(member: Member) -> float:
+    return member.log_weight
 
 
 class MixtureOverlay:
@@ -242,11 +242,11 @@ class MixtureOverlay:
         self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
     ) -> MixtureOverlay:
         """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
-        pairs = zip(self._mixture.members, self.members, strict=True)
-        more = tuple(
-            own.with_pending(slot, member.noise_variance(variance, weight), minus) for member, own in pairs
+        noises = [member.noise_variance(variance, weight) for member in self._mixture.members]
+        pairs = zip(self.members, noises, strict=True)
+        return MixtureOverlay(
+            self._mixture, tuple(overlay.with_pending(slot, noise, minus) for overlay, noise in pairs)
         )
-        return MixtureOverlay(self._mixture, more)
 
     @property
     def columns(self) -> tuple[Floats, Floats]:

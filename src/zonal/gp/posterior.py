@@ -63,13 +63,13 @@ class GrowingArray:
         self._order: Literal["C", "F"] = order
         self._written = shape  # by the last writer
 
-    def extended(self, known: Shape, shape: Shape) -> GrowingArray:
-        """Return a matrix of a larger shape that shares the part `known`; the caller writes the rest."""
+    def extended(self, part: Shape, shape: Shape) -> GrowingArray:
+        """Return a matrix of a larger shape that shares its leading `part`; the caller writes the rest."""
         reserved = self.array.shape
-        if self._written == known and shape[0] <= reserved[0] and shape[1] <= reserved[1]:
+        if self._written == part and shape[0] <= reserved[0] and shape[1] <= reserved[1]:
             self._written = shape
             return self
-        rows, columns = known
+        rows, columns = part
         copy = GrowingArray(shape, self._order)
         copy.array[:rows, :columns] = self.array[:rows, :columns]
         return copy
@@ -115,7 +115,7 @@ class GaussianBelief:
         self.fragile = False
         self.clamped = 0
         self.ignored = 0
-        self.prior = self.variance = covariance.of(tracked.own(0))
+        self.prior = self.variance = covariance.of(tracked.self_pairs(0))
         self.mean = np.zeros(tracked.size)
         self._K: GrowingArray | None = None  # prior covariances of a few footprints, kept once all are known
         if tracked.size == 1:
@@ -147,7 +147,7 @@ class GaussianBelief:
             prior, cross = block.diagonal(start), block.take(self.slots, axis=1)
         else:
             after._K = None
-            prior = self._covariance.of(tracked.own(start))
+            prior = self._covariance.of(tracked.self_pairs(start))
             cross = self._covariance.of(tracked.cross(start, self.slots))
         v = self._solve(cross.T)
         after._V = self._V.extended((t, start), (t, tracked.size))
@@ -165,14 +165,14 @@ class GaussianBelief:
 
         `least` is the noise variance of the mean of all rewards of this footprint, this one included.
         """
-        own = self.variance.item(slot) + variance
-        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
+        predictive = self.variance.item(slot) + variance
+        if predictive <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         prior = self.prior.item(slot)
         exact = variance < EXACT * prior
-        after.fragile = self.fragile or (exact and (t < FEW_EXACT or own < FRAGILE * prior))
-        d = math.sqrt(own)
+        after.fragile = self.fragile or (exact and (t < FEW_EXACT or predictive < FRAGILE * prior))
+        d = math.sqrt(predictive)
         lower = np.concatenate((self._V.array[:t, slot], (d,)))  # this footprint's row of L
         v = self._row(slot, lower[:t])
         v /= d
@@ -205,15 +205,15 @@ class GaussianBelief:
             after.mean, after.variance = np.empty(m), np.empty(m)
             step = max(1, AT_ONCE // max(t, 1))
             for start in range(0, m, step):
-                some = slice(start, min(start + step, m))
+                columns = slice(start, min(start + step, m))
                 if self._K is None:
-                    cross = self._covariance.of(self.tracked.cross(start, slots, some.stop))
+                    cross = self._covariance.of(self.tracked.cross(start, slots, columns.stop))
                 else:
-                    cross = self._K.array[some].take(slots, axis=1)
+                    cross = self._K.array[columns].take(slots, axis=1)
                 v = after._solve_all(cross.T)
-                after._V.array[:t, some] = v
-                after.mean[some] = w @ v
-                after.variance[some] = self.prior[some] - np.add.reduce(v * v, 0)
+                after._V.array[:t, columns] = v
+                after.mean[columns] = w @ v
+                after.variance[columns] = self.prior[columns] - np.add.reduce(v * v, 0)
         if m and np.minimum.reduce(after.variance) < 0:
             after.variance = after._repaired(after.variance, self.prior)
         after.variance[slots] = np.minimum(after.variance[slots], variances)
@@ -222,9 +222,9 @@ class GaussianBelief:
     def residuals(self) -> Floats:
         """Return standardised leave-one-out residuals of the rows, or of some if there are many."""
         t = len(self._w)
-        some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
+        checked = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
         with one_thread():
-            inverse = self._solve_all(np.equal.outer(np.arange(t), some).astype(float))
+            inverse = self._solve_all(np.equal.outer(np.arange(t), checked).astype(float))
             return np.asarray((inverse.T @ self._w) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
@@ -235,7 +235,7 @@ class GaussianBelief:
     def prior_of(self, footprints: AnyFootprints) -> Floats:
         """Return the prior variance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        return self._covariance.of(layout.own(layout.keys(footprints, register=False)))
+        return self._covariance.of(layout.self_pairs(layout.keys(footprints, register=False)))
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
@@ -345,9 +345,9 @@ class GaussianBelief:
             factor, kept = self._agreeing(gram, slots, rewards, variances)
             if factor is None:
                 factor, kept = self._earlier(gram, slots, rewards, variances)
-        own, prior, noise = factor.diagonal() ** 2, self.prior[slots[kept]], variances[kept]
-        shows = (own < FRAGILE * prior) | (len(own) <= FEW_EXACT)
-        self.fragile = len(own) < len(slots) or bool((shows & (noise < EXACT * prior)).any())
+        pivots, prior, noise = factor.diagonal() ** 2, self.prior[slots[kept]], variances[kept]
+        shows = (pivots < FRAGILE * prior) | (len(pivots) <= FEW_EXACT)
+        self.fragile = len(pivots) < len(slots) or bool((shows & (noise < EXACT * prior)).any())
         t = len(factor)
         self._L = GrowingArray((t, t), "F")
         self._L.array[:t, :t] = factor
@@ -381,9 +381,9 @@ class GaussianBelief:
             n, lower, reward = len(kept), np.zeros(0), rewards.item(row)
             if n:
                 lower, _ = lapack.dtrtrs(factor[:, :n], gram[row].take(kept), lower=1)
-            own, implied = gram.item(row, row) - float(lower @ lower), float(lower @ w[:n])
-            if own > DOUBTFUL * self.prior.item(slot):
-                factor[n, :n], factor[n, n] = lower, math.sqrt(own)
+            left, implied = gram.item(row, row) - float(lower @ lower), float(lower @ w[:n])
+            if left > DOUBTFUL * self.prior.item(slot):
+                factor[n, :n], factor[n, n] = lower, math.sqrt(left)
                 w[n] = (reward - implied) / factor[n, n]
                 kept.append(row)
             elif self._misfits(slot, reward, implied, variances.item(row)):
@@ -431,14 +431,14 @@ class Overlay:
 
         With `minus`, the difference of two footprints is measured.
         """
-        row, own = self._row(slot), self.variance[slot]
+        row, predictive = self._row(slot), self.variance[slot]
         if minus is not None:
             other = self._row(minus)
-            own, row = own + self.variance[minus] - 2 * row[minus], row - other
-        own += variance
-        if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
+            predictive, row = predictive + self.variance[minus] - 2 * row[minus], row - other
+        predictive += variance
+        if predictive <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
             return self
-        v = row / math.sqrt(own)
+        v = row / math.sqrt(predictive)
         return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))
 
     def _row(self, slot: int) -> Floats:

@@ -30,19 +30,19 @@ class RewardStats(NamedTuple):
 
     def append(self, reward: float, variance: float | None, weight: float = 1.0) -> RewardStats:
         """Return the line with one more reward; `variance` is None if its noise is learned."""
-        count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
+        count, surprise, scatter, left = self.number + 1, reward - self.mean, self.scatter, self.variance
         total = self.weight + weight
         if variance is None:
             share = weight / total
             scatter += weight * (1 - share) * surprise**2
-        elif count == 1 or own + variance == 0:
+        elif count == 1 or left + variance == 0:
             share = 1.0 if count == 1 else 0.0
-            own = variance
+            left = variance
         else:
-            share = own / (own + variance)
-            scatter += surprise**2 / (own + variance)
-            own = share * variance
-        return RewardStats(count, self.mean + share * surprise, scatter, own, total)
+            share = left / (left + variance)
+            scatter += surprise**2 / (left + variance)
+            left = share * variance
+        return RewardStats(count, self.mean + share * surprise, scatter, left, total)
 
 
 NO_REWARDS = RewardStats()
@@ -52,27 +52,27 @@ class NodeStats(NamedTuple):
     """What was told at one node of the tree, observations excluded; `Tree` has columns of it."""
 
     answered: int = 0  # trials told, including those told as differences
-    plain: RewardStats = NO_REWARDS  # without a standard error, in the mean by time
-    known: RewardStats = NO_REWARDS  # with one, in the mean by precision
+    without_sem: RewardStats = NO_REWARDS  # without a standard error, in the mean by time
+    with_sem: RewardStats = NO_REWARDS  # with one, in the mean by precision
 
     @property
     def number(self) -> int:
         """Trials told as averages."""
-        return self.plain.number + self.known.number
+        return self.without_sem.number + self.with_sem.number
 
     def append(self, reward: float, sem: float | None, time: float) -> NodeStats:
         """Return the tally with one more reward."""
-        answered, plain, known = self
+        answered, without_sem, with_sem = self
         if sem is None:
-            return NodeStats(answered + 1, plain.append(reward, None, time), known)
-        return NodeStats(answered + 1, plain, known.append(reward, sem**2))
+            return NodeStats(answered + 1, without_sem.append(reward, None, time), with_sem)
+        return NodeStats(answered + 1, without_sem, with_sem.append(reward, sem**2))
 
     def with_rewards(self, rewards: Iterable[tuple[float, float | None, float]]) -> NodeStats:
         """Return the tally with exactly these rewards, with their standard errors and times."""
-        own = NodeStats(self.answered - self.number)
+        stats = NodeStats(self.answered - self.number)
         for reward, sem, time in rewards:
-            own = own.append(reward, sem, time)
-        return own
+            stats = stats.append(reward, sem, time)
+        return stats
 
 
 UNMEASURED = NodeStats()
@@ -166,11 +166,11 @@ class ObservationStats(NamedTuple):
 
     def with_rewards(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> ObservationStats:
         """Return the ledger in which a footprint has exactly these rewards, with their variances and weights."""
-        own = ObservationStats()
+        replaced = ObservationStats()
         for reward, variance, weight in rewards:
-            own = own.append(slot, reward, variance, weight)
-        both = {**self.lines, **own.lines}  # lines keep their places
-        lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
+            replaced = replaced.append(slot, reward, variance, weight)
+        both = {**self.lines, **replaced.lines}  # lines keep their places
+        lines = {key: line for key, line in both.items() if key[0] != slot or key in replaced.lines}
         return ObservationStats(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
 
     def exact(self, slot: int, variance: float) -> float | None:
@@ -182,9 +182,11 @@ class ObservationStats(NamedTuple):
         """Return the noise variance of a footprint's mean reward: sigma^2 / T if all have the same noise."""
         if noise is None or (slot, True) not in self.lines:
             return self.lines[slot, False].variance
-        known, learned = self.lines.get((slot, False)), self.lines[slot, True]
-        own = noise**2 / learned.weight
-        return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
+        variance = noise**2 / self.lines[slot, True].weight
+        if variance == 0 or (slot, False) not in self.lines:
+            return variance
+        given = self.lines[slot, False].variance
+        return variance * given / (variance + given)
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squared deviations in units of the noise variance."""

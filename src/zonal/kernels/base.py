@@ -70,8 +70,8 @@ class PlainAxis:
 
 def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
     """Return the factors of a product over axes as they are on each axis: around a ring they are wrapped."""
-    own = term.along([axis.symbolic for axis in axes])
-    return [axis.factor(factor) for axis, factor in zip(axes, own, strict=True)]
+    term_factors = term.along([axis.symbolic for axis in axes])
+    return [axis.factor(factor) for axis, factor in zip(axes, term_factors, strict=True)]
 
 
 class Kernel:
@@ -107,7 +107,8 @@ class Kernel:
         On a continuous axis that of f's derivative; on a categorical one that of the difference of two symbols.
         """
         variances = [term.variation(axes) for term in self.terms]
-        return None if any(np.isnan(own).any() for own in variances) else np.sqrt(np.sum(variances, axis=0))
+        total = np.sum(variances, axis=0)
+        return None if np.isnan(total).any() else np.sqrt(total)
 
     def curvatures(self, axes: Sequence[Any]) -> Floats | None:
         """Return prior stds of f's second derivatives, shape (d, d); None if one of them does not exist."""
@@ -151,8 +152,8 @@ class Term(Kernel, ABC):
 def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
     lines = [factor for factor in factors(term, axes) if isinstance(factor, StationaryFactor)]
-    variances = np.array([one.profile.derivatives for one in lines], dtype=float).T
-    scales = np.array([one.lengthscale for one in lines])
+    variances = np.array([factor.profile.derivatives for factor in lines], dtype=float).T
+    scales = np.array([factor.lengthscale for factor in lines])
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 

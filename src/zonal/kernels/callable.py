@@ -63,13 +63,11 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
             factors = term.along([axis.symbolic for axis in axes])
         except InvalidInput:  # whether a kernel fits the space is judged with the belief, which knows why not
             continue
-        for axis, side, own in zip(axes, sides.tolist(), factors, strict=True):
-            if isinstance(own, StationaryFactor) and not isinstance(
-                own.profile, Closed
-            ):  # those of Zonal itself are closed
-                _check_profile(own, side, type(term).__name__)  # before it is wrapped around a ring
-                wrapped: Any = axis.factor(own)
-                if wrapped is not own:
+        for axis, side, factor in zip(axes, sides.tolist(), factors, strict=True):
+            if isinstance(factor, StationaryFactor) and not isinstance(factor.profile, Closed):  # user-defined
+                _check_profile(factor, side, type(term).__name__)  # before it is wrapped around a ring
+                wrapped: Any = axis.factor(factor)
+                if wrapped is not factor:
                     _check_profile(wrapped, side, type(term).__name__)
 
 
@@ -79,12 +77,12 @@ def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
     apart = np.abs(places[:, None] - places)
     fix = "Correct its profile: value(r) is 1 at r = 0, and value(|x - y|) of any points is a covariance matrix."
     try:
-        found = np.asarray(factor.profile.value(apart.ravel().copy()), dtype=float)
+        values = np.asarray(factor.profile.value(apart.ravel().copy()), dtype=float)
     except Exception as error:
         raise InvalidInput(f"the profile of the kernel fails ({error})", name, fix) from error
-    fits = found.shape == (apart.size,) and bool(np.isfinite(found).all())
+    fits = values.shape == (apart.size,) and bool(np.isfinite(values).all())
     need(fits, "the profile of the kernel must return a finite number for each distance", name, fix)
-    correlation = found.reshape(apart.shape)
+    correlation = values.reshape(apart.shape)
     at_zero = float(correlation[0, 0])
     need(abs(at_zero - 1) <= 1e-6, f"the profile of the kernel is {at_zero:.6g} at distance 0", name, fix)
     lowest = float(np.linalg.eigvalsh(correlation)[0])

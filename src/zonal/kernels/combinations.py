@@ -36,16 +36,16 @@ class ExpandedCombination(NamedTuple):
     parts: Ints  # shape (sums, parts): those of the sums; a sum of fewer parts repeats one, with weight 0
     weights: Floats  # of the same shape
 
-    def added(self, found: Floats) -> Floats:
+    def added(self, covariances: Floats) -> Floats:
         """Return the covariances of the footprints, by row, from those of their parts."""
         if not self.sums.size:
-            return found
-        total = found.take(self.first, axis=0)
+            return covariances
+        total = covariances.take(self.first, axis=0)
         # No matrix product: its last digit could depend on how many are added at once.
-        each = self.weights[:, :1] * found.take(self.parts[:, 0], axis=0)
+        added = self.weights[:, :1] * covariances.take(self.parts[:, 0], axis=0)
         for part, weight in zip(self.parts.T[1:], self.weights.T[1:], strict=True):
-            each += weight[:, None] * found.take(part, axis=0)
-        total[self.sums] = each
+            added += weight[:, None] * covariances.take(part, axis=0)
+        total[self.sums] = added
         return total
 
 
@@ -53,12 +53,12 @@ class CombinationPairs(NamedTuple):
     """All pairs of footprints among which there are sums: the pairs of their parts, and how to add them."""
 
     pairs: Pairs
-    some: ExpandedCombination
-    others: ExpandedCombination
+    rows: ExpandedCombination
+    columns: ExpandedCombination
 
     def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
         """Return the covariances, given a function that computes those of the parts."""
-        return self.others.added(self.some.added(covariances(self.pairs)).T).T
+        return self.columns.added(self.rows.added(covariances(self.pairs)).T).T
 
 
 class CombinationVariances(NamedTuple):
@@ -71,11 +71,14 @@ class CombinationVariances(NamedTuple):
 
     def of(self, covariances: Callable[[Any], Floats]) -> Floats:
         """Return the variances, given a function that computes covariances of the parts."""
-        found = covariances(self.pairs)
+        variances = covariances(self.pairs)
         between = covariances(self.beside).reshape(*self.weights.shape, -1)
         weighed = between * self.weights[:, :, None] * self.weights[:, None, :]
-        found[self.at] = np.add.reduce(weighed.reshape(len(weighed), -1), 1)
-        return found
+        variances[self.at] = np.add.reduce(weighed.reshape(len(weighed), -1), 1)
+        return variances
+
+
+AnyPairs = Pairs | Beside | CombinationPairs | CombinationVariances  # as a layout describes them to a kernel
 
 
 class CombinationTable:
@@ -85,13 +88,13 @@ class CombinationTable:
         self._numbers: dict[bytes, int] = {}
         self._part_numbers: dict[bytes, int] = {}
         self._keys: list[Floats] = []  # of the parts
-        self.known: tuple[tuple[Floats, list[int]], ...] = ()  # weights, and the numbers of the parts
+        self.entries: tuple[tuple[Floats, list[int]], ...] = ()  # weights, and the numbers of the parts
 
     def register(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum, as a column: its first entry is minus the number of the sum."""
         number = self._numbers.setdefault(weights.tobytes() + keys.tobytes(), len(self._numbers) + 1)
-        if number > len(self.known):
-            self.known = (*self.known, (weights, [self._part(key) for key in keys.T]))
+        if number > len(self.entries):
+            self.entries = (*self.entries, (weights, [self._part(key) for key in keys.T]))
         key = keys[:, :1].copy()
         key[0] = -number
         return key
@@ -105,12 +108,12 @@ class CombinationTable:
 
     def parts(self, numbers: Floats) -> tuple[Floats, Ints, Floats]:
         """Return the parts of sums, by the first entries of their keys: distinct ones, which each has, weights."""
-        each = [self.known[-int(number) - 1] for number in numbers.tolist()]
-        most = max(len(weights) for weights, _ in each)
-        weights = np.zeros((len(each), most))
-        parts = np.array([[*own, *own[:1] * (most - len(own))] for _, own in each])
-        for row, (own, _) in zip(weights, each, strict=True):
-            row[: len(own)] = own
+        entries = [self.entries[-int(number) - 1] for number in numbers.tolist()]
+        most = max(len(weights) for weights, _ in entries)
+        weights = np.zeros((len(entries), most))
+        parts = np.array([[*numbered, *numbered[:1] * (most - len(numbered))] for _, numbered in entries])
+        for row, (entry_weights, _) in zip(weights, entries, strict=True):
+            row[: len(entry_weights)] = entry_weights
         distinct, where = np.unique(parts, return_inverse=True)
         keys = np.stack([self._keys[number] for number in distinct.tolist()], axis=1)
         return keys, where.reshape(parts.shape), weights
@@ -122,9 +125,9 @@ class CombinationTable:
         if not sums.size:
             return ExpandedCombination(keys, first, sums, np.zeros((0, 1), dtype=np.intp), np.zeros((0, 1)))
         plain = np.delete(first, sums)
-        own, parts, weights = self.parts(keys[0, sums])
+        part_keys, parts, weights = self.parts(keys[0, sums])
         first[plain] = np.arange(plain.size)
         first[sums] = plain.size + parts[:, 0]
         return ExpandedCombination(
-            np.concatenate((keys[:, plain], own), axis=1), first, sums, plain.size + parts, weights
+            np.concatenate((keys[:, plain], part_keys), axis=1), first, sums, plain.size + parts, weights
         )

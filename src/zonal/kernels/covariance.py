@@ -73,16 +73,16 @@ class AxisCovariance:
 
     def _compute_uncached(self, mean: Floats, alike: PairCases) -> None:
         """Compute the averages of pairs without a shared case, some rows at a time."""
-        case, some, others = alike
+        case, keys, others = alike
         step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
         for start in range(0, len(case), step):
-            own = slice(start, start + step)
-            where = case[own], some[:, own], others if case.ndim > 1 else others[:, own]
+            rows = slice(start, start + step)
+            where = case[rows], keys[:, rows], others if case.ndim > 1 else others[:, rows]
             at, geometry, views, off_grid = self._intervals.uncached(where)
-            for profile, one in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
-                if one.any():
-                    found = means(self._measures, views[:, one], profile, geometry[:, one], self._scale)
-                    mean[own].reshape(-1)[at[one]] = found
+            for profile, which in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
+                if which.any():
+                    averages = means(self._measures, views[:, which], profile, geometry[:, which], self._scale)
+                    mean[rows].reshape(-1)[at[which]] = averages
 
     def _grow(self) -> None:
         """Make room for all cases of the layout."""
@@ -96,8 +96,8 @@ class AxisCovariance:
             return self._compute(cases, self._profile)
         off_grid = alike == alike  # no NaN
         first = np.where(off_grid, alike, cases).astype(np.intp)
-        known = self._values.take(first)
-        on_grid, missing = first[~off_grid], first[off_grid & (known != known)]
+        values = self._values.take(first)
+        on_grid, missing = first[~off_grid], first[off_grid & (values != values)]
         if missing.size:
             self._compute(missing, quick(self._profile))
         all_shared = self._compute(on_grid, self._profile) if on_grid.size else True
@@ -113,31 +113,30 @@ class AxisCovariance:
         geometry, view = self._intervals.geometry(cases)
         all_shared = bool(geometry[0, geometry[0].argmax()] < np.inf)  # false for NaN
         if not all_shared:  # pairs without a shared case stay NaN
-            known = geometry[0] >= 0
-            cases, geometry, view = cases[known], geometry[:, known], view[known]
+            shared = geometry[0] >= 0
+            cases, geometry, view = cases[shared], geometry[:, shared], view[shared]
         if self not in self._same_profile:
             self._same_profile.append(self)
         if len(self._measures) == 1:
             self._fill(self._measures[0], profile, cases, geometry)
             return all_shared
         for number, measure in enumerate(self._measures):
-            own = view == number
-            self._fill(measure, profile, cases[own], geometry[:, own])
+            seen_alike = view == number
+            self._fill(measure, profile, cases[seen_alike], geometry[:, seen_alike])
         return all_shared
 
     def _fill(self, measure: Measure, profile: Profile, cases: NDArray[np.intp], geometry: Floats) -> None:
         """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
-        if len(self._same_profile) == 1 or cases.size > FEW:
+        number = len(self._same_profile)
+        if number == 1 or cases.size > FEW:
             self._values[cases] = measure.mean(profile, geometry, self._scale)
             return
-        scales = np.array([own._scale for own in self._same_profile]).repeat(cases.size)
-        every = measure.mean(profile, np.tile(geometry, len(self._same_profile)), scales)
-        for own, values in zip(
-            self._same_profile, every.reshape(len(self._same_profile), cases.size), strict=True
-        ):
-            if own._values.size < self._intervals.cases:
-                own._grow()
-            own._values[cases] = values
+        scales = np.array([covariance._scale for covariance in self._same_profile]).repeat(cases.size)
+        every = measure.mean(profile, np.tile(geometry, number), scales).reshape(number, cases.size)
+        for covariance, values in zip(self._same_profile, every, strict=True):
+            if covariance._values.size < self._intervals.cases:
+                covariance._grow()
+            covariance._values[cases] = values
 
 
 class CategoryCovariance:
@@ -176,9 +175,9 @@ class ProductTerm:
             product *= factor.of(axis)
         return product
 
-    def within(self, own: Pairs) -> Floats:
+    def within(self, pairs: Pairs) -> Floats:
         """Return the variance of f at a point about the average of its region."""
-        return 1 - self.of(own)
+        return 1 - self.of(pairs)
 
 
 class CovarianceCache:
@@ -194,23 +193,24 @@ class CovarianceCache:
         """Return the averages of a factor along an axis."""
         if (j, factor) in self._kept:
             return self._kept[j, factor]
-        own = self.layout.axes[j].factor(factor)
+        axis_factor = self.layout.axes[j].factor(factor)
         same_profile = (
             None
-            if isinstance(own, CategoricalFactor)
-            else self._same_profile.setdefault((j, own.profile), deque(maxlen=MOST_TOGETHER))
+            if isinstance(axis_factor, CategoricalFactor)
+            else self._same_profile.setdefault((j, axis_factor.profile), deque(maxlen=MOST_TOGETHER))
         )
-        found = averages(self.layout.parts[j], self.layout.measures[j], own, same_profile)
-        if isinstance(found, AxisCovariance):  # these cache what they have computed
+        covariance = averages(self.layout.parts[j], self.layout.measures[j], axis_factor, same_profile)
+        if isinstance(covariance, AxisCovariance):  # these cache what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[j, factor] = found
-        return found
+            self._kept[j, factor] = covariance
+        return covariance
 
     def term(self, term: Term) -> ProductTerm | Pieces:
         """Return the covariances of averages under one term of a kernel, with variance one."""
         if not isinstance(term, Motif):
-            return ProductTerm([self._factor(j, own) for j, own in enumerate(term.along(self.layout.symbols))])
+            factors = term.along(self.layout.symbols)
+            return ProductTerm([self._factor(j, factor) for j, factor in enumerate(factors)])
         alike = replace(term, variance=1.0)
         if alike not in self._pieces:
             self._pieces[alike] = Pieces(self.layout, term)
@@ -229,7 +229,7 @@ class ProductCovariance:
 
     def of(self, pairs: Any) -> Floats:
         """Return the covariances of pairs of footprints, some of which may be sums of others."""
-        if self._sums.known and isinstance(pairs, CombinationPairs | CombinationVariances):
+        if self._sums.entries and isinstance(pairs, CombinationPairs | CombinationVariances):
             return pairs.of(self.of)
         variance, first = self._terms[0]
         total = first.of(pairs)
@@ -238,6 +238,6 @@ class ProductCovariance:
             total += variance * term.of(pairs)
         return total
 
-    def within(self, own: Pairs) -> Floats:
+    def within(self, pairs: Pairs) -> Floats:
         """Return the prior variance of f at a point about the average over each footprint around it."""
-        return np.asarray(np.sum([variance * term.within(own) for variance, term in self._terms], axis=0))
+        return np.asarray(np.sum([variance * term.within(pairs) for variance, term in self._terms], axis=0))

@@ -101,14 +101,15 @@ class Feedback(ABC):
 def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
     """Return what measurements of `regions` average over, each with its own feedback, or the usual one."""
     seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
-    return regions[0].space.footprints(regions, usual, None if all(own == usual for own in seen) else seen)
+    all_usual = all(feedback == usual for feedback in seen)
+    return regions[0].space.footprints(regions, usual, None if all_usual else seen)
 
 
 def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
     """Return what is measured of a region, minus the same of another if there is one, as a weighted sum."""
     terms: list[Term] = region.feedback.terms(region, usual)
     if minus is not None:
-        terms = terms + [(-weight, own) for weight, own in minus.feedback.terms(minus, usual)]
+        terms = terms + [(-weight, part) for weight, part in minus.feedback.terms(minus, usual)]
     return terms
 
 
@@ -202,9 +203,9 @@ class Beam(Feedback):
     share: float | None = None
 
     def __post_init__(self) -> None:
-        one = (self.fwhm is None) != (self.share is None)
+        either = (self.fwhm is None) != (self.share is None)
         fix = "Pass one of them: Beam(0.5) or Beam(share=0.5)."
-        need(one, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
+        need(either, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             given = mapped(fwhm, "Beam's fwhm must be a mapping from axis to width", fix)

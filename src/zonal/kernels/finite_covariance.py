@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 EXACT = 4096  # members of a space, up to which all are used
 WHOLE = 1024  # members that represent a larger space
 FEW = 32  # members that represent a small region of it
-TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that represent regions while learning
+TO_LEARN_FROM = {"exact": 256, "whole": 128, "smallest": 2}  # members that represent regions while learning
 BLOCK = 15_000  # kernel values at once: arrays above 128 kB would each be requested from the system
 LARGE = 500_000  # values times features at once, for the user's own function, where a call may be expensive
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
@@ -40,23 +40,23 @@ SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances
 class Representatives:
     """Which members represent a region of a large space."""
 
-    def __init__(self, space: FiniteSpace, exact: int = EXACT, whole: int = WHOLE, few: int = FEW) -> None:
+    def __init__(self, space: FiniteSpace, exact: int = EXACT, whole: int = WHOLE, smallest: int = FEW) -> None:
         self._exact = space.size <= exact
-        self._few = few
+        self._smallest = smallest
         self._places, self._shares = np.zeros(0, dtype=np.intp), np.zeros(0)
         if not self._exact:
             self._places, self._shares = spread_evenly(np.arange(space.size), space.weights, whole)
 
     def __call__(self, members: Ints, shares: Floats) -> tuple[Ints, Floats]:
         """Return positions and shares of the members that represent a footprint."""
-        if self._exact or len(members) <= self._few or np.minimum.reduce(shares) < 0:
+        if self._exact or len(members) <= self._smallest or np.minimum.reduce(shares) < 0:
             return members, shares
         at = np.minimum(np.searchsorted(members, self._places), len(members) - 1)
         within = members[at] == self._places
-        if np.count_nonzero(within) >= self._few:
+        if np.count_nonzero(within) >= self._smallest:
             inside = self._shares[within]
             return self._places[within], inside / inside.sum()
-        return spread_evenly(members, shares, self._few)
+        return spread_evenly(members, shares, self._smallest)
 
 
 class Row(NamedTuple):
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     columns: Ints  # columns of its members in A
     shares: Floats  # of these members
     number: int  # identifies an entered footprint; -1 for one that was not entered
-    few: tuple[Ints, Floats]  # members that represent it while learning, and their shares
+    learned_from: tuple[Ints, Floats]  # members that represent it while learning, and their shares
 
 
 class SubsetLayout:
@@ -88,18 +88,18 @@ class SubsetLayout:
         With `register`, new ones are stored, for footprints that are used repeatedly.
         """
         keys = np.empty((1, len(footprints.members)), dtype=object)
-        each = zip(footprints.members, footprints.shares, strict=True)
-        for place, (members, shares) in enumerate(each):
-            few, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
-            keys[0, place] = self._row(*seen, few, register)
+        subsets = zip(footprints.members, footprints.shares, strict=True)
+        for place, (members, shares) in enumerate(subsets):
+            learned_from, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
+            keys[0, place] = self._row(*seen, learned_from, register)
         return keys
 
-    def _row(self, members: Ints, shares: Floats, few: tuple[Ints, Floats], register: bool) -> Row:
+    def _row(self, members: Ints, shares: Floats, learned_from: tuple[Ints, Floats], register: bool) -> Row:
         """Return the row of some members with their shares."""
         name = members.tobytes(), shares.tobytes()
         row = self._rows.get(name)
         if row is None:
-            row = Row(self._columns(members), shares, len(self._rows) if register else -1, few)
+            row = Row(self._columns(members), shares, len(self._rows) if register else -1, learned_from)
             if register:
                 self._rows[name] = row
         return row
@@ -111,14 +111,15 @@ class SubsetLayout:
     def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the key of a weighted sum of footprints: also a row of A."""
         members, averaging = averaging_over((self.met[row.columns], row.shares) for row in keys[0])
-        few, learning = averaging_over(row.few for row in keys[0])
+        representatives, learning = averaging_over(row.learned_from for row in keys[0])
         key = np.empty((1, 1), dtype=object)
-        key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), register=True)
+        learned_from = representatives, learning.T @ weights
+        key[0, 0] = self._row(members, averaging.T @ weights, learned_from, register=True)
         return key
 
     def cells(self, space: FiniteSpace, depth: int, cells: Ints) -> NDArray[Any]:
         """Return the keys of cells of a depth, encoded by `space` as runs of members."""
-        return self.keys(self._feedback.footprints([space.seen((depth, -1), own, None) for own in cells]))
+        return self.keys(self._feedback.footprints([space.seen((depth, -1), cell, None) for cell in cells]))
 
     def _columns(self, members: Ints) -> Ints:
         """Return the columns of members, entering those not met before."""
@@ -129,11 +130,11 @@ class SubsetLayout:
             self._column[fresh] = np.arange(first, len(self.met))
         return self._column[members]
 
-    def pairs(self, some: NDArray[Any], others: NDArray[Any]) -> Pairs:
+    def pairs(self, keys: NDArray[Any], others: NDArray[Any]) -> Pairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
-        return [], some, others
+        return [], keys, others
 
-    def own(self, keys: NDArray[Any]) -> Pairs:
+    def self_pairs(self, keys: NDArray[Any]) -> Pairs:
         """Return what kernels need to know about each footprint with itself."""
         return [], keys, None
 
@@ -156,32 +157,32 @@ class SubsetCovariance:
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
-        _, some, others = pairs
+        _, keys, others = pairs
         if others is None:
-            return self._variances(some[0])
-        if not some.size or not others.size:
-            return np.zeros((some.shape[1], others.shape[1]))
+            return self._variances(keys[0])
+        if not keys.size or not others.size:
+            return np.zeros((keys.shape[1], others.shape[1]))
         last, columns, averaging = self._last
-        if last is not some:
-            columns, averaging = averaging_over(row[:2] for row in some[0])
-            self._last = some, columns, averaging
+        if last is not keys:
+            columns, averaging = averaging_over(row[:2] for row in keys[0])
+            self._last = keys, columns, averaging
         many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
         return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
 
     def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
         """Return the covariance of some footprints with single members, shape (footprints, members)."""
-        found = np.empty((len(rows), len(columns)))
+        covariances = np.empty((len(rows), len(columns)))
         fresh: list[int] = []
         for place, row in enumerate(rows):
             if row.number in self._kept:
-                found[place] = self._known(row).take(columns)
+                covariances[place] = self._cached(row).take(columns)
             else:
                 fresh.append(place)
         if fresh:
-            found[fresh] = self._new([rows[place] for place in fresh], columns, keep or len(fresh) == 1)
-        return found
+            covariances[fresh] = self._new([rows[place] for place in fresh], columns, keep or len(fresh) == 1)
+        return covariances
 
-    def _known(self, row: Row) -> Floats:
+    def _cached(self, row: Row) -> Floats:
         """Return the covariance of a cached footprint with every member met."""
         kept, met = self._kept[row.number], len(self._layout.met)
         if len(kept) < met:  # members met since
@@ -194,18 +195,18 @@ class SubsetCovariance:
         if not keep:
             return self._averaged(rows, columns)
         new = self._averaged(rows, np.arange(len(self._layout.met)))
-        self._kept.update({row.number: own for row, own in zip(rows, new, strict=True) if row.number >= 0})
+        self._kept.update((row.number, values) for row, values in zip(rows, new, strict=True) if row.number >= 0)
         return new[:, columns]
 
     def _averaged(self, rows: list[Row], columns: Ints) -> Floats:
         """Compute the covariance of some footprints with single members."""
-        own, averaging = averaging_over(row[:2] for row in rows)
-        found = np.empty((len(rows), len(columns)))
-        x, y = (self._features[self._layout.met[some]] for some in (columns, own))
-        step = max(1, self._at_once // max(len(own), 1))
+        row_columns, averaging = averaging_over(row[:2] for row in rows)
+        covariances = np.empty((len(rows), len(columns)))
+        x, y = (self._features[self._layout.met[selected]] for selected in (columns, row_columns))
+        step = max(1, self._at_once // max(len(row_columns), 1))
         for low in range(0, len(columns), step):
-            found[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
-        return found
+            covariances[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
+        return covariances
 
     def _variances(self, rows: NDArray[Any]) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
@@ -247,7 +248,7 @@ def averaging_over(rows: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, csr_array
     """Return the members, or columns, of some footprints, each once, and their rows of A over these."""
     from scipy.sparse import csr_array
 
-    each, shares = zip(*rows, strict=True)
-    members, at = np.unique(np.concatenate(each), return_inverse=True)
-    ends = np.concatenate([[0], np.cumsum([len(own) for own in each])])
-    return members, csr_array((np.concatenate(shares), at.ravel(), ends), shape=(len(each), len(members)))
+    columns, shares = zip(*rows, strict=True)
+    members, at = np.unique(np.concatenate(columns), return_inverse=True)
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
+    return members, csr_array((np.concatenate(shares), at.ravel(), ends), shape=(len(columns), len(members)))

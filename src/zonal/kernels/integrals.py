@@ -58,8 +58,8 @@ class QuickMatern(MaternProfile):
         """By even order, the polynomial of s that times exp(-s) is the derivative; highest powers first."""
         polynomials = [np.array(self._value[::-1])]
         for _ in range(1, TERMS):
-            own = polynomials[-1]
-            polynomials.append(np.polyadd(np.polysub(own, 2 * np.polyder(own)), np.polyder(own, 2)))
+            last = polynomials[-1]
+            polynomials.append(np.polyadd(np.polysub(last, 2 * np.polyder(last)), np.polyder(last, 2)))
         return polynomials
 
     def _both_narrow(self, gap: Floats, wide: Floats, narrow: Floats) -> Floats:

@@ -81,11 +81,12 @@ class IntervalIndex:
         """Return the keys of intervals, shape (6, n); new widths are entered if `register`, else of kind 0."""
         key = np.ones((6, len(centers)))
         key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
-        known = self._kinds
-        key[KIND] = [
-            known[own] if own in known else self._register(*own, only_if_fits=True) if register else 0
-            for own in zip(widths.tolist(), views, strict=True)
-        ]
+        widths_and_views = [*zip(widths.tolist(), views, strict=True)]
+        if register:
+            for width, view in dict.fromkeys(widths_and_views):
+                if (width, view) not in self._kinds:
+                    self._register(width, view, only_if_fits=True)
+        key[KIND] = [self._kinds.get(name, 0) for name in widths_and_views]
         half = 0.5 * widths if self._half is None else self._half
         safe = np.maximum(half, self._side / LARGEST_PLACE)
         place = np.rint(centers / safe, out=key[PLACE])
@@ -105,44 +106,44 @@ class IntervalIndex:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
-        side, width, known = self._side, self._side / pieces, self._kinds
-        kind = known[width, 0] if (width, 0) in known else self._register(width, 0)
+        side, width, kinds = self._side, self._side / pieces, self._kinds
+        kind = kinds[width, 0] if (width, 0) in kinds else self._register(width, 0)
         key = np.zeros((6, len(parts)))
         key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
         key[PLACE] = place = 2.0 * parts + 1.0
         key[CENTER] = place * (0.5 * width)
         return key
 
-    def pairs(self, some: Floats, others: Floats) -> PairCases:
+    def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
-            return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
-        distinct, theirs = set(some[KIND].tolist()), set(others[KIND].tolist())
+            return self._of_kind(int(others[KIND, 0]), others[PLACE], keys).T, keys, others
+        distinct, theirs = set(keys[KIND].tolist()), set(others[KIND].tolist())
         if len(theirs) < len(distinct):
-            return self._by_kind(theirs, others, some).T, some, others
-        return self._by_kind(distinct, some, others), some, others
+            return self._by_kind(theirs, others, keys).T, keys, others
+        return self._by_kind(distinct, keys, others), keys, others
 
-    def _by_kind(self, distinct: set[float], some: Floats, others: Floats) -> Ints:
-        """Return the cases of all pairs, one kind of `some` after the other."""
+    def _by_kind(self, distinct: set[float], keys: Floats, others: Floats) -> Ints:
+        """Return the cases of all pairs, one kind of `keys` after the other."""
         first, *more = distinct or {0.0}
         if not more:  # as in any split
-            return self._of_kind(int(first), some[PLACE], others)
-        kinds, case = some[KIND], np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
+            return self._of_kind(int(first), keys[PLACE], others)
+        kinds, case = keys[KIND], np.empty((keys.shape[1], others.shape[1]), dtype=np.intp)
         for kind in distinct:
-            own = (kinds == kind).nonzero()[0]
-            case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
+            rows = (kinds == kind).nonzero()[0]
+            case[rows] = self._of_kind(int(kind), keys[PLACE].take(rows), others)
         return case
 
-    def repeated(self, some: Floats, others: Floats) -> PairCases | RepeatedPairs:
+    def repeated(self, keys: Floats, others: Floats) -> PairCases | RepeatedPairs:
         """Return the cases of all pairs; most cells of a tree share their interval with others."""
-        if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
-            return self.pairs(some, others)
+        if keys.shape[1] * others.shape[1] < MANY or not (keys[KIND].all() and others[KIND].all()):
+            return self.pairs(keys, others)
         # A kind is a width and a view, or one interval: with the centre it determines the interval.
-        _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
+        _, ours, rows = np.unique(keys[KIND] + 1j * keys[CENTER], return_index=True, return_inverse=True)
         _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
-        return RepeatedPairs(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
+        return RepeatedPairs(self.pairs(keys[:, ours], others[:, theirs]), rows, columns)
 
-    def own(self, keys: Floats, others: Floats | None = None) -> PairCases:
+    def self_pairs(self, keys: Floats, others: Floats | None = None) -> PairCases:
         """Return the case of each interval with itself, or with the one at the same place among others."""
         if others is None:
             others = keys
@@ -167,8 +168,8 @@ class IntervalIndex:
 
         NaN where pairs share no case. Counted in half widths, distances do not have the rounding of the centres.
         """
-        found = self._list.take(cases, axis=1)
-        return found[:3], found[3]
+        listed = self._list.take(cases, axis=1)
+        return listed[:3], listed[3]
 
     def first(self, cases: Ints) -> Floats | None:
         """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
@@ -176,18 +177,18 @@ class IntervalIndex:
 
     def uncached(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
         """Return which pairs, in the flattened array, share their case with no other, and their `_geometry_of`."""
-        case, some, others = alike
+        case, keys, others = alike
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
-        return at, *self._geometry_of(some[:, row], others[:, column])
+        return at, *self._geometry_of(keys[:, row], others[:, column])
 
-    def _geometry_of(self, one: Floats, other: Floats) -> tuple[Floats, Ints, Flags]:
+    def _geometry_of(self, keys: Floats, others: Floats) -> tuple[Floats, Ints, Flags]:
         """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""
         ranks = np.array(self._ranks)
-        ours, theirs = ranks[one[VIEW].astype(np.intp)], ranks[other[VIEW].astype(np.intp)]
+        ours, theirs = ranks[keys[VIEW].astype(np.intp)], ranks[others[VIEW].astype(np.intp)]
         alike_seen = ours == theirs
-        swap = (ours > theirs) | (alike_seen & (one[WIDTH] < other[WIDTH]))
-        first, second = np.where(swap, other, one), np.where(swap, one, other)
+        swap = (ours > theirs) | (alike_seen & (keys[WIDTH] < others[WIDTH]))
+        first, second = np.where(swap, others, keys), np.where(swap, keys, others)
         gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
         gap = np.where(alike_seen, np.abs(gap), gap)  # with equal feedback the sign does not matter
         fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
@@ -256,9 +257,9 @@ class IntervalIndex:
         """Write the cases of new sections into the list, which then has `end` entries."""
         self._reserve(end)
         for first, room, half, wide, narrow in pieces:
-            own = self._list[:, first : first + room]
-            own[0] = half * np.arange(room)
-            own[1], own[2], own[3] = wide, narrow, view
+            section = self._list[:, first : first + room]
+            section[0] = half * np.arange(room)
+            section[1], section[2], section[3] = wide, narrow, view
 
     def _reserve(self, end: int) -> None:
         """Make room in the list for `end` entries."""
@@ -275,8 +276,8 @@ class IntervalIndex:
             return key
         self._single[name] = single = key.copy()
         single[KIND] = kind
-        singles = [own[:, None] for own in self._single.values() if own[VIEW] == name[2]]
-        widths = [self._places(*own, number) for own, number in self._kinds.items() if own[1] == name[2]]
+        singles = [entry[:, None] for entry in self._single.values() if entry[VIEW] == name[2]]
+        widths = [self._places(*entry, number) for entry, number in self._kinds.items() if entry[1] == name[2]]
         self._beside(single, [*singles, *widths])
         return single
 
@@ -299,9 +300,9 @@ class IntervalIndex:
         geometry, _, off_grid = self._geometry_of(*pairs)
         self._list[:3, at], self._list[3, at] = geometry, single[VIEW]
         at, view, met = at[off_grid], single.item(VIEW), self._met
-        each = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
-        self._list[4, at] = [met.setdefault((gap, wide, narrow, view), case) for gap, wide, narrow, case in each]
-        kind, numbers = int(single[KIND]), [int(own[KIND, 0]) for own in kinds]
+        entries = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
+        self._list[4, at] = [met.setdefault((*lengths, view), case) for *lengths, case in entries]
+        kind, numbers = int(single[KIND]), [int(keys[KIND, 0]) for keys in kinds]
         by_place = np.where(sizes > 1, 1.0, 0.0)  # a single interval has one place
         self._pairs[kind][:, numbers] = starts, sizes, 0 * by_place, by_place
         self._pairs[numbers, :, kind] = np.stack([starts, sizes, by_place, 0 * by_place], axis=1)
@@ -322,12 +323,12 @@ class CategoryIndex:
 
     def keys(self, pools: Floats, shares: Floats, views: Sequence[int], register: bool) -> Floats:
         """Return the keys of sets of symbols, shape (1, n): their numbers in order of entry."""
-        wanted, known = pools.tolist(), self._numbers
-        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in known]
+        wanted, numbers = pools.tolist(), self._numbers
+        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in numbers]
         if fresh:
             self._register(fresh)
-            known = self._numbers
-        return np.array([[known[pool] for pool in wanted]], dtype=float)
+            numbers = self._numbers
+        return np.array([[numbers[pool] for pool in wanted]], dtype=float)
 
     def _register(self, fresh: list[float]) -> None:
         """Number new sets, and compute their overlaps with all."""
@@ -347,14 +348,14 @@ class CategoryIndex:
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
         return self.keys(pools, pools, (), register=True)
 
-    def pairs(self, some: Floats, others: Floats) -> Floats:
+    def pairs(self, keys: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
-        overlap: Floats = self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
+        overlap: Floats = self._overlap[keys[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
         return overlap
 
     repeated = pairs
 
-    def own(self, keys: Floats, others: Floats | None = None) -> Floats:
+    def self_pairs(self, keys: Floats, others: Floats | None = None) -> Floats:
         """Return the overlap of each set with itself, or with the one at the same place among others."""
         theirs = keys if others is None else others
         overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
@@ -401,9 +402,9 @@ class ProductLayout:
         (centers, widths), views = footprints.extents, self._views_of(footprints)
         if len(self.parts) == 1:
             return self.parts[0].keys(centers[:, 0], widths[:, 0], views, register)
-        each = zip(self.parts, centers.T, widths.T, strict=True)
+        by_axis = zip(self.parts, centers.T, widths.T, strict=True)
         return self._together(
-            [part.keys(center, width, views, register) for part, center, width in each], register
+            [part.keys(center, width, views, register) for part, center, width in by_axis], register
         )
 
     def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
@@ -411,8 +412,8 @@ class ProductLayout:
         pieces = space.pieces(depth)
         if not pieces[1:]:
             return self.parts[0].cells(cells[:, 0], pieces[0])
-        each = zip(self.parts, cells.T, pieces, strict=True)
-        return self._together([part.cells(own, number) for part, own, number in each], register=True)
+        by_axis = zip(self.parts, cells.T, pieces, strict=True)
+        return self._together([part.cells(column, number) for part, column, number in by_axis], register=True)
 
     def _together(self, keys: list[Floats], register: bool) -> Floats:
         if all(self.symbols):
@@ -421,56 +422,59 @@ class ProductLayout:
 
     def _numbers(self, keys: Floats, register: bool) -> Floats:
         """Return the numbers of sequences in order of entry, shape (1, n); -1 for those not entered."""
-        known, numbers = self._sequences, []
+        sequences, numbers = self._sequences, []
         for key in keys.T:
-            own = key.tobytes()
-            numbers.append(known.setdefault(own, len(known)) if register else known.get(own, -1))
+            name = key.tobytes()
+            numbers.append(sequences.setdefault(name, len(sequences)) if register else sequences.get(name, -1))
         return np.array([numbers], dtype=float)
 
     def totals(self, footprints: Footprints) -> Floats:
         """Return the total weight of footprints: 1 for averages."""
         views = self._views_of(footprints)
-        own = [[measures[view] for measures in self.measures] for view in views]
-        return np.array([math.prod([one.total for one in each if one is not None]) for each in own])
+        by_view = [[measures[view] for measures in self.measures] for view in views]
+        totals = [[measure.total for measure in by_axis if measure is not None] for by_axis in by_view]
+        return np.array([math.prod(numbers) for numbers in totals])
 
     def summed(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum of footprints, as a column."""
         return self.sums.register(weights, keys)
 
-    def pairs(self, some: Floats, others: Floats) -> Pairs | CombinationPairs:
+    def pairs(self, keys: Floats, others: Floats) -> Pairs | CombinationPairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
-        if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
-            sides = self.sums.expand(some), self.sums.expand(others)
+        if self.sums.entries and (keys[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
+            sides = self.sums.expand(keys), self.sums.expand(others)
             return CombinationPairs(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
         if not self.parts[1:]:
-            return [self.parts[0].pairs(some, others)], some, others
-        each = zip(self.parts, self._rows, strict=True)
-        return [part.repeated(some[own], others[own]) for part, own in each], some, others
+            return [self.parts[0].pairs(keys, others)], keys, others
+        by_axis = zip(self.parts, self._rows, strict=True)
+        return [part.repeated(keys[rows], others[rows]) for part, rows in by_axis], keys, others
 
-    def own(self, keys: Floats) -> Pairs | CombinationVariances:
+    def self_pairs(self, keys: Floats) -> Pairs | CombinationVariances:
         """Return what kernels need to know about each footprint with itself."""
-        if self.sums.known and keys[0].min(initial=0) < 0:
+        if self.sums.entries and keys[0].min(initial=0) < 0:
             (at,) = (keys[0] < 0).nonzero()
             distinct, parts, weights = self.sums.parts(keys[0, at])
             plain, number = keys.copy(), parts.shape[1]
             plain[:, at] = distinct[:, parts[:, 0]]
             first, second = distinct[:, parts.repeat(number)], distinct[:, np.tile(parts, number).ravel()]
-            each = zip(self.parts, self._rows, strict=True)
-            beside = Beside([part.own(first[own], second[own]) for part, own in each], first, second)
-            return CombinationVariances(self.own(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
-        return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
+            by_axis = zip(self.parts, self._rows, strict=True)
+            beside = Beside([part.self_pairs(first[rows], second[rows]) for part, rows in by_axis], first, second)
+            return CombinationVariances(self.self_pairs(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
+        return [part.self_pairs(keys[rows]) for part, rows in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:
         """Return the frequencies of symbols on each axis, shape (n, symbols) each."""
-        each = zip(self.parts, self._rows, strict=True)
-        return [part.frequencies(keys[own]) for part, own in each if isinstance(part, CategoryIndex)]
+        by_axis = zip(self.parts, self._rows, strict=True)
+        return [part.frequencies(keys[rows]) for part, rows in by_axis if isinstance(part, CategoryIndex)]
 
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback of each footprint: 0 for the study's own."""
         if footprints.feedbacks is None:
             return (0,) * int(footprints.extents.shape[1])
-        known = self._views
-        return [known[own] if own in known else self._register(own) for own in footprints.feedbacks]
+        views = self._views
+        return [
+            views[feedback] if feedback in views else self._register(feedback) for feedback in footprints.feedbacks
+        ]
 
     def _register(self, feedback: Feedback) -> int:
         """Return the number of a new feedback."""
@@ -479,5 +483,5 @@ class ProductLayout:
             measures[number:] = [axis.measure(feedback)]
         self._views[feedback] = number
         order = sorted(self._views, key=repr)
-        self._ranks[:] = [order.index(own) for own in self._views]
+        self._ranks[:] = [order.index(other) for other in self._views]
         return number

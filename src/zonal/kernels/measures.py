@@ -99,7 +99,7 @@ class PointMeasure(Measure):
         self.total = float(self.weights.sum())
         self.antisymmetric = not _mirrored(self.weights, 1)
         opposite = (self.places, self.fixed, self.weights) if self.antisymmetric else (self.places, self.fixed)
-        fits = all(_mirrored(own, -1) for own in opposite)
+        fits = all(_mirrored(values, -1) for values in opposite)
         fix = "Pass positions in order, symmetric about 0, with weights to match."
         need(fits, "a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
@@ -128,7 +128,8 @@ class PointMeasure(Measure):
             return self._mean(profile, scale * geometry, scale)
         scale = np.broadcast_to(scale, number)
         parts = [slice(start, start + step) for start in range(0, number, step)]
-        return np.concatenate([self._mean(profile, scale[own] * geometry[:, own], scale[own]) for own in parts])
+        means = [self._mean(profile, scale[part] * geometry[:, part], scale[part]) for part in parts]
+        return np.concatenate(means)
 
     def _mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         gap, wide_a, wide_b = geometry[:, :, None]
@@ -254,8 +255,8 @@ def means(
     codes = len(measures) * views[0] + views[1]
     for code in np.bincount(codes).nonzero()[0].tolist():
         (where,) = (codes == code).nonzero()
-        one, other = (measures[number] for number in divmod(code, len(measures)))
-        mean[where] = _between(one, other, profile, geometry[:, where], scale)
+        first, second = (measures[number] for number in divmod(code, len(measures)))
+        mean[where] = _between(first, second, profile, geometry[:, where], scale)
     return mean
 
 
@@ -269,23 +270,24 @@ def _are_points(geometry: Floats) -> bool:
     return geometry.shape[1] > MANY and not geometry[1:].any()
 
 
-def _between(one: Measure, other: Measure, profile: Profile, geometry: Floats, scale: float) -> Floats:
+def _between(first: Measure, second: Measure, profile: Profile, geometry: Floats, scale: float) -> Floats:
     """Return the mean between two measures."""
-    if one is other:
-        return one.mean(profile, geometry, scale)
+    if first is second:
+        return first.mean(profile, geometry, scale)
     gap, ours, theirs = geometry
-    if (other.finite and not one.finite) or (isinstance(one, GaussianMeasure) and isinstance(other, Uniform)):
-        one, other, gap, ours, theirs = other, one, -gap, theirs, ours
-    if isinstance(other, GaussianMeasure) and isinstance(one, GaussianMeasure):
-        return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
-    if isinstance(other, GaussianMeasure) and isinstance(one, Uniform):
-        return profile.softened(scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
+    normal_and_uniform = isinstance(first, GaussianMeasure) and isinstance(second, Uniform)
+    if normal_and_uniform or (second.finite and not first.finite):
+        first, second, gap, ours, theirs = second, first, -gap, theirs, ours
+    if isinstance(second, GaussianMeasure) and isinstance(first, GaussianMeasure):
+        return profile.blurred(scale * gap, scale * np.hypot(first.std(ours), second.std(theirs)))
+    if isinstance(second, GaussianMeasure) and isinstance(first, Uniform):
+        return profile.softened(scale * gap, scale * ours, scale * np.asarray(second.std(theirs)))
     mean = np.zeros(len(gap))
     for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):
         where = (ours == wide) & (theirs == narrow)
-        places, weights = one.rule(wide, PANELS, ORDER)
+        places, weights = first.rule(wide, PANELS, ORDER)
         points = gap[where][:, None] + places
-        mean[where] = other.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
+        mean[where] = second.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
     return mean
 
 

@@ -129,9 +129,9 @@ class Wrapped(Profile):
         gap, total = self._folded(gap), np.zeros(len(gap))
         images = np.ceil(2 * reach / self._period).astype(int)  # the others are twice as far as the reach
 
-        def add(profile: Profile, own: Flags, away: Floats) -> None:
-            if own.any():
-                total[own] += getattr(profile, way)(away[own], *[one[own] for one in more])
+        def add(profile: Profile, cases: Flags, away: Floats) -> None:
+            if cases.any():
+                total[cases] += getattr(profile, way)(away[cases], *[argument[cases] for argument in more])
 
         for turn in range(-int(images.max(initial=0)), int(images.max(initial=0)) + 1):
             away = gap + turn * self._period
@@ -173,8 +173,8 @@ class Wrapped(Profile):
     def derivatives(self) -> Variances:
         """Variances of the first three derivatives of f; None if one does not exist or is not known."""
         first, second, third = self.straight.derivatives
-        known = None if self.straight.spectrum is None else third
-        return self._variance(1, first), self._variance(2, second), self._variance(3, known)
+        third_if_exact = None if self.straight.spectrum is None else third
+        return self._variance(1, first), self._variance(2, second), self._variance(3, third_if_exact)
 
 
 wrapped = lru_cache(256)(Wrapped)

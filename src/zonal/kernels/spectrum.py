@@ -97,33 +97,33 @@ class Pieces:
         correlation = kernel.correlation
         # The root of (1 - rho) I + rho 1 1', which has two distinct eigenvalues.
         size = len(layout.axes[0].symbols)
-        own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
-        self._root = own * np.eye(size) + (all_alike - own) / size
+        unlike, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
+        self._root = unlike * np.eye(size) + (all_alike - unlike) / size
         # Of entered pools, by number; NaN if not computed yet.
         self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))
         self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of pools; the last answer is cached, as all models need the same."""
-        last, found = self._last
+        last, covariances = self._last
         if last is not pairs:
-            some = self._of(pairs[1])
+            vectors = self._of(pairs[1])
             if pairs[2] is None or isinstance(pairs, Beside):
-                others = some if pairs[2] is None else self._of(pairs[2])
-                found = np.asarray(np.einsum("ij,ij->i", some, others))
+                others = vectors if pairs[2] is None else self._of(pairs[2])
+                covariances = np.asarray(np.einsum("ij,ij->i", vectors, others))
             else:
                 with one_thread():
-                    found = some @ self._of(pairs[2]).T
-            self._last = pairs, found
-        return found.copy()
+                    covariances = vectors @ self._of(pairs[2]).T
+            self._last = pairs, covariances
+        return covariances.copy()
 
-    def within(self, own: Pairs) -> Floats:
+    def within(self, pairs: Pairs) -> Floats:
         """Return the variance of f at a sequence about the average of its pool.
 
         Pieces without a common position are independent; for the others the average of the product is exact.
         """
-        mixed = self._layout.frequencies(own[1])
-        rows = [own @ self._root for own in mixed]
+        mixed = self._layout.frequencies(pairs[1])
+        rows = [frequencies @ self._root for frequencies in mixed]
         total = np.zeros(len(mixed[0]))
         for long in self._lengths:
             places = len(rows) - long + 1
@@ -153,30 +153,31 @@ class Pieces:
         """Return pools as vectors; those of entered pools are cached."""
         numbers = keys[-1].astype(np.intp)
         if len(numbers) == 0 or numbers.min() < 0:
-            return self._made(keys)
-        size, (known, long) = int(numbers.max()) + 1, self._vectors.shape
-        if size > known:
-            more = np.full((max(size - known, known), long), np.nan)
+            return self._vectors_of(keys)
+        size, (cached, long) = int(numbers.max()) + 1, self._vectors.shape
+        if size > cached:
+            more = np.full((max(size - cached, cached), long), np.nan)
             self._vectors = np.concatenate([self._vectors, more])
         (fresh,) = np.isnan(self._vectors[numbers, 0]).nonzero()
         for start in range(0, len(fresh), TOGETHER):
-            some = fresh[start : start + TOGETHER]
-            self._vectors[numbers[some]] = self._made(keys[:, some])
+            batch = fresh[start : start + TOGETHER]
+            self._vectors[numbers[batch]] = self._vectors_of(keys[:, batch])
         vectors: Floats = self._vectors[numbers]
         return vectors
 
-    def _made(self, keys: Floats) -> Floats:
+    def _vectors_of(self, keys: Floats) -> Floats:
         """Return the vectors of pools, from the frequencies of symbols in each pool, by position."""
         # No matrix product: its last digit could depend on how many are multiplied at once.
-        rows = [np.add.reduce(own[:, None, :] * self._root, -1) for own in self._layout.frequencies(keys)]
+        rows = [np.add.reduce(symbols[:, None, :] * self._root, -1) for symbols in self._layout.frequencies(keys)]
         blocks = []
         for long in self._lengths:
             places = len(rows) - long + 1
             total: Any = 0.0
             for p in range(places):
                 piece = rows[p]
-                for own in rows[p + 1 : p + long]:
-                    piece = (piece[:, :, None] * own[:, None, :]).reshape(len(own), piece.shape[1] * own.shape[1])
+                for row in rows[p + 1 : p + long]:
+                    size = piece.shape[1] * row.shape[1]
+                    piece = (piece[:, :, None] * row[:, None, :]).reshape(len(row), size)
                 total = total + piece
             blocks.append(total / math.sqrt(places * len(self._lengths)))
         return np.concatenate(blocks, axis=1)
@@ -189,8 +190,8 @@ def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
-    few = sum(size**long for long in lengths) <= TOO_MANY
-    need(few, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
+    manageable = sum(size**long for long in lengths) <= TOO_MANY
+    need(manageable, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
     return lengths
 
 

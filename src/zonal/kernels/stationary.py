@@ -94,8 +94,8 @@ class Profile(ABC):
         edge, tail = 0.5 * wide, WIDE * spread
 
         def density(case: Any, t: Floats) -> Floats:
-            own = spread[case]
-            return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
+            std = spread[case]
+            return np.asarray((ndtr((t + edge[case]) / std) - ndtr((t - edge[case]) / std)) / wide[case])
 
         breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
         breaks.sort(axis=1)
@@ -314,7 +314,7 @@ class MaternProfile(Closed):
 def _summed(polynomial: Sequence[float]) -> list[float]:
     """Return the coefficients of the sum of a polynomial and all its derivatives."""
     return [
-        sum(math.factorial(m) / math.factorial(k) * own for m, own in enumerate(polynomial) if m >= k)
+        sum(math.factorial(m) / math.factorial(k) * polynomial[m] for m in range(k, len(polynomial)))
         for k in range(len(polynomial))
     ]
 
@@ -322,9 +322,9 @@ def _summed(polynomial: Sequence[float]) -> list[float]:
 def _at(polynomial: Sequence[float], s: Floats) -> Any:
     """Evaluate a polynomial by Horner's rule."""
     total: Any = polynomial[-1]
-    for own in polynomial[-2::-1]:
+    for coefficient in polynomial[-2::-1]:
         total = total * s
-        total += own
+        total += coefficient
     return total
 
 
