@@ -7,11 +7,11 @@ import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import campaign, halving, settled, smallest
 from skies import box, healpix_tree, made_sky, radiometer
 from telescope_time import by_the_clock
 
 import zonal as zn
-from campaigns import campaign, halving, settled, smallest
 from zonal.plotting import column_width, plot_map, plot_regrets
 from zonal.simulation import Landscape, datasets
 from zonal.simulation.rehearsal import everybody, rehearse

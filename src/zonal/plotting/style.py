@@ -257,7 +257,7 @@ def marks(study: Study) -> Iterator[Mark]:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     found = found_label(study)
     if found:
-        yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+        yield Mark(study.recommend().region, found, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
 def _held(study: Study) -> Iterator[Mark]:
