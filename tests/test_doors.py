@@ -264,7 +264,7 @@ def same(one: zn.Study, other: zn.Study, name: str) -> None:
     scale = max(1.0, float(np.abs(here.mean).max()))
     np.testing.assert_allclose(there.mean, here.mean, rtol=0, atol=1e-6 * scale, err_msg=name)
     np.testing.assert_allclose(there.std, here.std, rtol=0, atol=1e-6 * scale, err_msg=name)
-    assert other.found == one.found, name
+    assert other.recommend().region == one.recommend().region, name
 
 
 def reopened(study: zn.Study, rng: np.random.Generator) -> zn.Study:

@@ -246,6 +246,6 @@ def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
     peak = zn.simulate(lambda x: np.cos((x[:, 0] - 23.5) * math.pi / 12), zn.Mean(), 0.02, rng=0)
     study = zn.Study(space, budget=16, rng=0)
     study.optimize(peak)
-    assert study.found.bounds[0, 0] in (22.5, 0.0)
+    assert study.recommend().region.bounds[0, 0] in (22.5, 0.0)
     drawn(study, "model")
     kept(study, [Circle], tmp_path)

@@ -58,7 +58,7 @@ class Tree:
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    reward: Floats = _tallied("without_sem.mean")  # of trials measured without a standard error, by time; 0 if none
+    reward: Floats = _tallied("without_sem.mean")  # of trials without a standard error, by time; 0 if none
     total_time: Floats = _tallied("without_sem.weight")  # total time of these, in usual times
     n_with_sem: Ints = _tallied("with_sem.number", int)  # number of trials measured with a standard error
     precision_mean: Floats = _tallied("with_sem.mean")  # their precision-weighted mean

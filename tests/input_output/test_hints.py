@@ -44,7 +44,7 @@ def test_an_argument_from_elsewhere_is_answered_with_ours(name: str, hint: str) 
         ("power", lambda **named: zn.power([(0, 1)], 3, noise=0.1, **named)),
     ]
     for called, call in calls:
-        with pytest.raises(TypeError, match=f"^{called.split('.')[0]}.* takes no {name}=. Did you mean {hint}"):
+        with pytest.raises(TypeError, match=f"{called.split('.')[0]}.* takes no {name}=. Did you mean {hint}"):
             call(**{name: 3})
 
 
@@ -93,6 +93,6 @@ def test_a_call_that_answers_is_still_the_call_that_it_was() -> None:
     assert zn.Study.optimize.__doc__.startswith("Ask, measure and tell")
     assert STUDY.measured == 0
     assert [*inspect.signature(zn.Box).parameters][:2] == ["bounds", "arity"]
-    assert [*inspect.signature(zn.Study.tell).parameters][:3] == ["study", "trial", "value"]
+    assert [*inspect.signature(zn.Study.tell).parameters][:3] == ["self", "trial", "value"]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'value'"):
         STUDY.tell(0)

@@ -158,7 +158,7 @@ def test_smallest_regions_cap_the_promise_too(budget: int) -> None:
     study = zn.Study(space, budget=budget, kernel=zn.RBF(1.0, 1.0), noise=noise, mean=1.0, policy=policy)
     root = float(study.confidence_bands().variation[0])
     study.optimize(lambda region: 2 * float(region.center[0]))
-    regret = 2 - 2 * float(study.found.center[0])  # the steepest that L allows, nearly
+    regret = 2 - 2 * float(study.recommend().region.center[0])  # the steepest that L allows, nearly
 
     def promised(deepest: int | None) -> float:
         numbers = budget, 20.0, lambda h: noise, lambda h: root / 2**h, 2, lambda h: 2.0**h, h_max

@@ -220,7 +220,7 @@ def test_marks_are_where_their_regions_are() -> None:
     drawn = {str(patch.get_label()): patch for patch in ax.patches}
     (blocked,), (trial,) = study.blocked, study.pending
     for label, region in (
-        ("cannot be measured", blocked), ("pending", trial.region), (found_label(study), study.found),
+        ("cannot be measured", blocked), ("pending", trial.region), (found_label(study), study.recommend().region),
     ):  # fmt: skip
         extent = drawn[label].get_path().get_extents().extents
         np.testing.assert_allclose(extent, region.bounds.T.ravel())
@@ -372,7 +372,7 @@ def test_areas_of_a_geodataframe_are_drawn_as_they_are(tmp_path: Path) -> None:
     np.testing.assert_allclose(areas_of(drawn), [shape.area for shape in order])  # holes and islands included
     assert "pending" in said(ax)
     (frame_found,) = [patch for patch in ax.patches if str(patch.get_label()) == found_label(study)]
-    members: Any = study.found
+    members: Any = study.recommend().region
     assert areas_of_patch(frame_found) == pytest.approx(sum(order.iloc[at].area for at in members.positions))
     assert ax.get_aspect() == pytest.approx(1 / np.cos(np.radians(51.5)), rel=0.01)
     study.save(tmp_path / "areas.db")  # no file has polygons: they are passed again

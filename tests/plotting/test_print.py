@@ -94,7 +94,7 @@ def test_maps_of_three_axes_say_where_the_third_is_held() -> None:
     study = CUBE
     panels: list[Any] = study.plot("map", new_axes()).child_axes
     titles = [inner.get_title() for inner in panels]
-    held = [f"{axis.name} {axis.text(part)} (as found)" for axis, part in study.found.along]  # type: ignore[attr-defined]
+    held = [f"{axis.name} {axis.text(part)} (as found)" for axis, part in study.recommend().region.along]  # type: ignore[attr-defined]
     assert [title for title in titles if title] == held[::-1]
 
 

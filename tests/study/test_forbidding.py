@@ -36,7 +36,7 @@ def untouched(study: zn.Study, region: zn.Region, rounds: int = 5) -> None:
         trial = study.ask()
         assert not region.overlaps(trial.region)
         study.tell(trial, value(trial.node))
-    assert not region.overlaps(study.found) or study.found.node == (0, 0)
+    assert not region.overlaps(study.recommend().region) or study.recommend().region.node == (0, 0)
     tree = study.tree
     for row in range(len(tree)):
         cell = study.space.cell((int(tree.depth[row]), int(tree.index[row])))
@@ -81,15 +81,15 @@ def test_in_every_space_a_part_can_be_forbidden_and_allowed_again(kind: str, tmp
 def test_values_measured_there_stay_in_the_model_and_allowing_brings_everything_back() -> None:
     study = begun()
     places: Any = [[(0, 0.1)], [(0.5, 0.6)]]
-    before, best = study.predict(places), study.found
+    before, best = study.predict(places), study.recommend().region
     study.forbid([(0, 0.2)])
     assert digest(pickle.loads(pickle.dumps(study))) == digest(study)
-    assert study.found != best
+    assert study.recommend().region != best
     after = study.predict(places)
     assert np.array_equal(before.mean, after.mean)
     assert np.array_equal(before.std, after.std)
     assert study.allow([(0, 0.25)]) == 1
-    assert study.found == best
+    assert study.recommend().region == best
 
 
 def test_forbidding_later_is_forbidding_from_the_start_for_what_comes_then() -> None:
@@ -102,7 +102,7 @@ def test_forbidding_later_is_forbidding_from_the_start_for_what_comes_then() -> 
     for study in (first, later):
         study.observe([(0.5, 0.75)], 0.4)
     assert np.array_equal(np.sort(first.tree.forbidden), np.sort(later.tree.forbidden))
-    assert first.found == later.found
+    assert first.recommend().region == later.recommend().region
 
 
 def test_what_forbidden_said_at_the_start_stays_and_give_ups_are_counted_with_it() -> None:
@@ -137,13 +137,13 @@ def test_trials_under_way_there_are_named_and_stay_under_way() -> None:
 
 def test_the_past_is_as_it_was_before() -> None:
     study = begun()
-    best = study.found
+    best = study.recommend().region
     study.forbid([(0, 0.2)])
     trial = study.ask()
     study.tell(trial, 0.1)
     then, now = study.snapshot(6, 7)
     assert now.forbidden
-    assert then.found == best or then.forbidden  # after the sixth value, before or after it was forbidden
+    assert then.recommend().region == best or then.forbidden  # before or after it was forbidden
     assert now.tree.forbidden.any()
 
 

@@ -1,8 +1,11 @@
 """What can be read of a study."""
 
+import copy
 import math
+import pickle
 import threading
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import zonal as zn
 from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
 from zonal.engine import confidence
+from zonal.study.summary import to_json
 
 
 def test_the_root_is_recommended_until_something_is_expanded() -> None:
@@ -191,10 +195,10 @@ def test_what_is_read_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert study.recommend() == before
 
 
-def test_the_region_found_is_the_one_recommended() -> None:
+def test_the_recommended_region_does_not_depend_on_how_many_are_asked_for() -> None:
     study = make_study()
     for _ in range(12):
-        assert study.found == study.recommend().region
+        assert study.recommend(k=3)[0].region == study.recommend().region
         play(study, 1)
 
 
@@ -283,3 +287,23 @@ def test_regions_that_could_not_be_measured_are_listed_until_allowed() -> None:
     assert list(study.blocked) == [trial.region]
     study.allow(trial.region)
     assert list(study.blocked) == []
+
+
+def test_certainty_is_drawn_when_it_is_read_from_what_was_known_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make_study()
+    play(study, 9)
+    eager = study.recommend(k=2)
+    assert all(0 <= best.probability_best <= 1 for best in eager)
+    standings = Mock(wraps=confidence.standings)
+    monkeypatch.setattr(confidence, "standings", standings)
+    best, second = study.recommend(k=2)
+    play(study, 9)
+    assert best.region == eager[0].region
+    standings.assert_not_called()
+    assert [best, second] == eager
+    standings.assert_called_once()
+    assert pickle.loads(pickle.dumps(best)) == copy.copy(best) == best
+    assert len({best, eager[0]}) == 1
+    assert repr(best) == repr(eager[0])
+    assert to_json(best) == to_json(eager[0])
+    assert best != study.recommend()

@@ -98,7 +98,7 @@ def test_chances_in_a_report_read_as_everywhere_and_a_spent_budget_has_no_so_far
     study.optimize(lambda region: float(region.center[0]))
     page = study.report()
     assert "best so far" not in page
-    assert f"best region {study.found.name}:" in page
+    assert f"best region {study.recommend().region.name}:" in page
     ranks = page.partition("P(best)")[2].partition("</table>")[0]
     assert "&lt; 1 %" in ranks
 

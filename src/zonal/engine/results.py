@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -123,7 +125,7 @@ class Observation:
     study: str = field(default="", compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
     """The recommended region, and how certain the recommendation is under the model.
 
@@ -140,15 +142,49 @@ class Recommendation:
         The probability, under the model, that no region of the smallest size is better.
     unit : str
         Of mean, std and gap.
+
+    ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
+    the two is first read, from what was known when the region was recommended.
     """
 
     region: Region
     node: Node
     mean: float
     std: float
-    gap: float
-    probability_best: float
+    _draw: Callable[[], tuple[float, float]]  # gap and probability_best
     unit: str = ""
+
+    @cached_property
+    def _certainty(self) -> tuple[float, float]:
+        return self._draw()
+
+    @property
+    def gap(self) -> float:
+        """By how much another region may be better."""
+        return self._certainty[0]
+
+    @property
+    def probability_best(self) -> float:
+        """The probability that no region is better."""
+        return self._certainty[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all attributes by their names."""
+        names = ("region", "node", "mean", "std", "gap", "probability_best", "unit")
+        return {name: getattr(self, name) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all attributes are equal."""
+        return isinstance(other, Recommendation) and self.as_dict() == other.as_dict()
+
+    def __hash__(self) -> int:
+        """Return a hash that needs no draws."""
+        return hash((self.region, self.mean, self.std))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle, or copy, with the certainty as numbers."""
+        certainty = partial(tuple, self._certainty)
+        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit)
 
     def __repr__(self) -> str:
         """Return the answer in one line."""

@@ -96,17 +96,22 @@ class Named(type):
 
 
 def hinting(options: type | None = None, *, methods: bool = False) -> Callable[[C], C]:
-    """Decorate a class: its constructors, and its public `methods`, answer an unknown argument as `answering`."""
+    """Decorate a class: its constructors, and its public `methods`, answer an unknown argument as `answering`.
+
+    The `options` are further arguments of its constructors.
+    """
 
     def dressed(kind: C) -> C:
-        dress = answering(options)
+        dress, dress_method = answering(options), answering()
         for name, value in list(vars(kind).items()):
             if name.startswith("_") and name != "__init__":
                 continue
             if isinstance(value, classmethod):
                 setattr(kind, name, classmethod(dress(value.__func__)))
-            elif isinstance(value, FunctionType) and (methods or name == "__init__"):
+            elif isinstance(value, FunctionType) and name == "__init__":
                 setattr(kind, name, dress(value))
+            elif isinstance(value, FunctionType) and methods:
+                setattr(kind, name, dress_method(value))
         return kind
 
     return dressed

@@ -113,7 +113,7 @@ def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     pairs = list(itertools.combinations(study.space.lines, 2))
     every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
     if len(pairs) * len(every) > MOST_PANELS and every[0]:
-        every = list(itertools.islice(combinations(study.found), MOST_PANELS))
+        every = list(itertools.islice(combinations(study.recommend().region), MOST_PANELS))
     return [(j, k, symbols) for symbols in every for j, k in pairs][:MOST_PANELS]
 
 
@@ -150,7 +150,7 @@ class Map:
         space = self.study.space
         if space.axes is None or len(space.axes) == 2:
             return None
-        bounds = self.study.found.bounds
+        bounds = self.study.recommend().region.bounds
         others = {space.names[at]: tuple(bounds[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
@@ -163,7 +163,7 @@ class Map:
         if len(lines) > 3:
             return ", ".join([*names, "other axes as found"])
         (held,) = (at for at in lines if at not in (self.j, self.k))
-        axis, part = self.study.found.along[held]  # type: ignore[attr-defined]
+        axis, part = self.study.recommend().region.along[held]  # type: ignore[attr-defined]
         return ", ".join([*names, f"{axis.name} {axis.text(part)} (as found)"])
 
     @cached_property
@@ -201,8 +201,8 @@ class Map:
         style.set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
         draw_marks(self._marks(), ax, self.outline)
-        if found_label(study) and self._shows(study.found):
-            star(study, ax, *study.found.center[[self.j, self.k]])
+        if found_label(study) and self._shows(study.recommend().region):
+            star(study, ax, *study.recommend().region.center[[self.j, self.k]])
         return shown
 
     def _marks(self) -> Iterator[Mark]:

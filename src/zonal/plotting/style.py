@@ -258,7 +258,7 @@ def marks(study: Study) -> Iterator[Mark]:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     best_label = found_label(study)
     if best_label:
-        yield Mark(study.found, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
+        yield Mark(study.recommend().region, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
 def _held(study: Study) -> Iterator[Mark]:

@@ -62,7 +62,7 @@ class StudyPlayer:
 
     def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
         """Return the region that the study recommends."""
-        return self.study(landscape, instrument, budget, rng).found
+        return self.study(landscape, instrument, budget, rng).recommend().region
 
 
 class Limits(NamedTuple):

@@ -91,7 +91,7 @@ def refine(
     """Find a good point within the recommended region by measuring points: see `Study.refine`."""
     fix = "For members and sequences, extend the study or raise the policy's h_max."
     need(study.space.continuous, "refine works in a box only", study.space, fix)
-    given = _spread(study, study.found) if points is None else points
+    given = _spread(study, study.recommend().region) if points is None else points
     need(callable(measure_point), "measure_point must be a function of a point", measure_point, "Pass a callable.")
     problem, fix = f"points must have shape (n, {study.space.d})", "Pass one row per point."
     candidates = plain_array(given, problem, fix, float)

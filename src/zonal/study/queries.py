@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,15 +54,6 @@ ALIKE = 9  # decimals of probabilities, beyond which they are equal
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
-def best(study: Study) -> tuple[Region, float, float]:
-    """Return the recommended region, and mean and standard deviation of its average."""
-    with study._lock:
-        state = study._state
-        row = binding.recommend(state)
-    tree = state.posterior_table()
-    return state.region(row), _value(state, tree.mean.item(row)), tree.std.item(row)
-
-
 def _value(state: State, centred: Any) -> Any:
     """Return means in the user's units."""
     return state.problem.sign * (state.prior_mean + centred)
@@ -74,18 +66,31 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     with study._lock:
         state = study._state
         rows = confidence.ranking(state.posterior_table(), binding.recommend(state), number)
+
+    @cache
+    def standings() -> list[Standing]:
         if isinstance(state.belief, EmpiricalBelief):
-            sure = [Standing(math.nan, math.nan)] * len(rows)
-        else:
-            sure = confidence.standings(
+            return [Standing(math.nan, math.nan)] * len(rows)
+        with study._lock:
+            return confidence.standings(
                 state.posterior_table(), views(state, pending=False), np.array(rows), theta
             )
-    tree, best = tree_of(state), []
-    for row, standing in zip(rows, sure, strict=True):
-        place = state.region(row), state.posterior_table().node(row)
-        mean, std = float(tree.mean[row]), float(tree.std[row])
-        best.append(Recommendation(*place, mean, std, *standing, unit=study.value_unit))
-    return best
+
+    def standing(rank: int) -> Standing:
+        return standings()[rank]
+
+    tree, unit = tree_of(state), study.value_unit
+    return [
+        Recommendation(
+            region=state.region(row),
+            node=state.posterior_table().node(row),
+            mean=float(tree.mean[row]),
+            std=float(tree.std[row]),
+            _draw=partial(standing, rank),
+            unit=unit,
+        )
+        for rank, row in enumerate(rows)
+    ]
 
 
 def outlook(study: Study, n: int) -> Outlook:

@@ -508,11 +508,6 @@ class Study(metaclass=Named):
         """The tree now, as read-only arrays; means and stds are of measured values only."""
         return queries.tree_of(self._state)
 
-    @property
-    def found(self) -> Region:
-        """The recommended region; `recommend` also gives its certainty, which takes some milliseconds."""
-        return queries.best(self)[0]
-
     @overload
     def ask(
         self,

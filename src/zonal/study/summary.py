@@ -94,7 +94,9 @@ def jsonable(thing: Any) -> Any:
         case Observation():
             return thing.number
         case Recommendation():
-            return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
+            parts = thing.as_dict()
+            del parts["node"]  # which is the region's
+            return parts
         case RegionProbabilities():
             return {"title": thing.title, "regions": thing.records, "likeliest": thing.likeliest}
         case Patches():
