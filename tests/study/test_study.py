@@ -723,6 +723,7 @@ def test_native_units_change_nothing() -> None:
     sky = make_study({"l": (-180, 180), "sin_b": (-1, 1)}, kernel=zn.RBF(VARIANCE, [72, 0.8]))
 
     def f(region: zn.Region) -> float:
+        assert isinstance(region.space, zn.Box)
         low, high = np.array(region.space.bounds).T
         return math.sin(7 * float(((region.center - low) / (high - low)).sum()))
 

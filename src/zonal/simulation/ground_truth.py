@@ -66,7 +66,7 @@ class Landscape(ABC):
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
         seen = checked_view(feedback) or Mean()
-        return self._average(self.space.own(region), seen)
+        return self._average(self.space.as_region(region), seen)
 
     def simulate(
         self,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from zonal.errors import InvalidInput, need, refuse
 from zonal.io.hints import guess
+
+if TYPE_CHECKING:
+    from zonal.spaces.base import PartLike
+    from zonal.spaces.hierarchy import Hierarchy
 
 Path = tuple[str, ...]
 
@@ -26,7 +30,7 @@ def named_paths(paths: tuple[Path, ...]) -> dict[str, list[Path]]:
     return {name: list(ways) for name, ways in found.items()}
 
 
-def path_of_name(space: Any, name: str) -> Path:
+def path_of_name(space: Hierarchy, name: str) -> Path:
     """Return the path to the region of a name, which may contain " > "; raise if it fits several regions."""
     ways = space.named.get(name, [])
     full = [path for path in ways if JOINT.join(path) == name]
@@ -39,13 +43,13 @@ def path_of_name(space: Any, name: str) -> Path:
         same = all(path[: len(first)] == first for path in found)  # else they have no leaf in common
         leaves = {tuple(space.below(path)) for path in found} if same else set[tuple[int, ...]]()
         if labelled:
-            leaves.add((int(space.place[space.labels.index(name)]),))
+            leaves.add((int(space.place[(space.labels or ()).index(name)]),))
         fix = f"Pass a tuple, such as {min(found)}."
         need(same and len(leaves) == 1, "this name fits several regions", name, fix)
     return found[0] if found else tuple(name.split(JOINT))
 
 
-def path_of_levels(space: Any, what: Mapping[str, Any]) -> Path | None:
+def path_of_levels(space: Hierarchy, what: Mapping[str, PartLike | None]) -> Path | None:
     """Return the path to the region that a mapping of level to name describes; None if it lists members."""
     levels = space.level_names
     if MEMBERS in what and not (MEMBERS in levels and isinstance(what[MEMBERS], str)):

@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
@@ -24,14 +23,13 @@ from zonal.kernels.base import Factor
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import CategoryIndex, IntervalIndex
 from zonal.kernels.measures import Measure
-from zonal.spaces.base import RESTORE, ROUNDING
+from zonal.spaces.base import RESTORE, ROUNDING, PartLike
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
 Part = tuple[float, float, tuple[float, float]]
 
 Symbol = str | int | float  # a value of an axis, as users pass it
-PartLike = ArrayLike  # a part as users describe it: a pair of numbers or one, a symbol or several
 
 T = TypeVar("T")
 MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still numbers

@@ -7,19 +7,29 @@ neighbours share their edges exactly at any depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Axis, ContinuousAxis
-from zonal.spaces.base import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
+from zonal.spaces.axes import Axis, ContinuousAxis, Symbol
+from zonal.spaces.base import (
+    DEEPEST,
+    RESTORE,
+    Node,
+    PartLike,
+    Region,
+    RegionLike,
+    Space,
+    checked_node,
+    checked_view,
+)
 from zonal.spaces.grids import arranged
 from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of
 from zonal.spaces.text import parts_in_text, space_text
@@ -61,7 +71,7 @@ class AxisSpace(Space):
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The axes' names."""
         return tuple(axis.name for axis in self.axes)
 
@@ -71,7 +81,7 @@ class AxisSpace(Space):
         return tuple(axis.unit for axis in self.axes)
 
     @cached_property
-    def lines(self) -> tuple[int, ...]:
+    def lines(self) -> tuple[int, ...]:  # type: ignore[override]
         """The numbers of the axes that have distances."""
         return tuple(j for j, axis in enumerate(self.axes) if not axis.symbolic)
 
@@ -155,9 +165,9 @@ class AxisSpace(Space):
         each = zip(self.axes, above.pieces, above.splits, strict=True)
         return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
 
-    def indices(self, depth: int, parts: Sequence[Any]) -> Ints:
+    def indices(self, depth: int, parts: Sequence[Ints]) -> Ints:
         """Return the indices of cells of a depth, given their parts, one array per axis."""
-        left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
+        left, index, scale = [np.array(along) for along in parts], np.zeros(1, dtype=np.int64), 1
         for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self.level(above)
             left[level.axis], digit = np.divmod(left[level.axis], level.children)
@@ -266,12 +276,12 @@ class AxisSpace(Space):
             scale[level.axis] *= level.children
         return parts
 
-    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> ProductRegion:
+    def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> ProductRegion:
         """Return the region of a node, given the numbers of its parts."""
-        own = tuple(cell.tolist())
-        each = zip(self.axes, own, self.pieces(node[0]), strict=True)
-        offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in each], strict=True)
-        return ProductRegion(self, node, feedback, offset, sizes, edges, own)
+        parts = tuple(cell.tolist())
+        along = zip(self.axes, parts, self.pieces(node[0]), strict=True)
+        offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in along], strict=True)
+        return ProductRegion(self, node, feedback, offset, sizes, edges, parts)
 
     def whole(self) -> Ints:
         """Return the whole space as numbers of parts, shape (1, d)."""
@@ -292,7 +302,7 @@ class AxisSpace(Space):
             cells, numbers = cells[there], numbers[there]
         return level.children * index + numbers, cells
 
-    def splittable(self, depth: int, indices: Ints) -> Any:
+    def splittable(self, depth: int, indices: Ints) -> Flags | bool:
         """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
         level = self._levels[depth] if depth in self._levels else self.level(depth)
         if self._even or not level.able:
@@ -302,9 +312,9 @@ class AxisSpace(Space):
         cells = [self._parts(depth, index) for index in indices.tolist()]
         return np.array([any(axis.even or axis.cell(cell[j], n)[1] > 1 for j, axis, n in left) for cell in cells])
 
-    def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
+    def split(self, region: Region) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
-        if region.node is None:
+        if region.node is None or not isinstance(region, ProductRegion):
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
         if not self.level(depth).children:
@@ -315,7 +325,7 @@ class AxisSpace(Space):
 
     # From the user's description to a region.
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> ProductRegion:
         """Return any region of the space, whether it is a cell of the tree or not.
 
         Parameters
@@ -337,13 +347,13 @@ class AxisSpace(Space):
         node = node_of(self, region)
         return region if node is None else self.cell(node, region.feedback)
 
-    def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
+    def _of(self, described: Sequence[PartLike | None], feedback: Feedback | None) -> ProductRegion:
         """Return the region given by a description of the part on each axis; None for the whole axis."""
         each = zip(self.axes, described, strict=True)
         parts = [axis.cell(0, 1) if part is None else axis.take(part, self.arity) for axis, part in each]
         return ProductRegion(self, None, feedback, *zip(*parts, strict=True))
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         edge = next(iter(first), 0) if is_listed(first) and not isinstance(first, str) else 0
         return not isinstance(first, str) and (isinstance(edge, str) or not is_listed(edge))
 
@@ -355,13 +365,17 @@ class AxisSpace(Space):
         """Return by axis [low, high], or the symbol or symbols of a categorical one."""
         return {axis.name: axis.plain(part) for axis, part in region.along}
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> RegionLike:
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
         return parts_in_text(self, text)
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
+
+    def point(self, values: Sequence[Symbol]) -> Mapping[str, Symbol] | str:
+        """Return a point, given its value on each axis: these by name."""
+        return dict(zip(self.names, values, strict=True))
 
     # Measures.
 

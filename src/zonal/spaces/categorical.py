@@ -13,7 +13,8 @@ from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import CategoryIndex
-from zonal.spaces.axes import Axis, Part, PartLike, Symbol
+from zonal.spaces.axes import Axis, Part, Symbol
+from zonal.spaces.base import PartLike
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"

@@ -13,17 +13,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, need, refuse, whole_number
 from zonal.io.dataframes import Labels, as_label, as_series, in_order
 from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
-from zonal.spaces.base import RESTORE, Node, Space, as_array, checked_node, checked_view
+from zonal.spaces.base import RESTORE, Node, Region, RegionLike, Space, as_array, checked_node, checked_view
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import SubsetRegion
 
@@ -88,6 +88,14 @@ class FiniteSpace(Space):
             own[column].flags.writeable = False
         vars(self).update(own, names=tuple(names), _levels=tuple(levels))
 
+    @abstractmethod
+    def describe(self, region: SubsetRegion) -> str:
+        """Return the name of a region."""
+
+    @abstractmethod
+    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
+        """Return a region as plain numbers and texts."""
+
     @property
     def ways(self) -> list[Sequence[Hashable]]:
         """The possible names of rows, each in the user's order: labels, or else numbers."""
@@ -110,8 +118,8 @@ class FiniteSpace(Space):
         """The number of members."""
         return len(self.weights)
 
-    @property
-    def lines(self) -> tuple[int, ...]:
+    @cached_property
+    def lines(self) -> tuple[int, ...]:  # type: ignore[override]
         """The numbers of the features that have distances."""
         return () if self.symbolic else tuple(range(self.d))
 
@@ -213,7 +221,7 @@ class FiniteSpace(Space):
         start, stop = int(level.start[index]), int(level.stop[index])
         return SubsetRegion(self, (depth, index), checked_view(feedback), start, stop)
 
-    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> SubsetRegion:
+    def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a node, given the run of its members."""
         return SubsetRegion(self, node, feedback, int(cell[0]), int(cell[1]))
 
@@ -228,11 +236,11 @@ class FiniteSpace(Space):
         children = np.arange(first, first + int(level.children[index]))
         return children, np.stack([below.start[children], below.stop[children]], axis=1)
 
-    def splittable(self, depth: int, indices: Ints) -> Any:
+    def splittable(self, depth: int, indices: Ints) -> Flags:
         """Tell which cells of a depth have children, none of them below the smallest useful weight."""
-        return self.level(depth).children[indices] > 0
+        return np.asarray(self.level(depth).children[indices] > 0)
 
-    def split(self, region: SubsetRegion) -> tuple[SubsetRegion, ...]:
+    def split(self, region: Region) -> tuple[SubsetRegion, ...]:
         """Return the children of a cell of the tree, in order."""
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
@@ -276,7 +284,7 @@ class FiniteSpace(Space):
         each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
         return Subsets([members for members, _ in each], [shares for _, shares in each])
 
-    def member_names(self, region: SubsetRegion) -> list[Any]:
+    def member_names(self, region: SubsetRegion) -> list[Hashable]:
         """Return the members by label, or by row number if they have none."""
         rows = region.members.tolist()
         return rows if self.labels is None else [self.labels[row] for row in rows]
@@ -290,7 +298,7 @@ class FiniteSpace(Space):
             rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
         return rows
 
-    def subset(self, what: Any, feedback: Feedback | None) -> SubsetRegion:
+    def subset(self, what: RegionLike | None, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of some members, given names, row numbers or a mask."""
         checked_view(feedback)
         series = as_series(what)
@@ -308,7 +316,7 @@ class FiniteSpace(Space):
             return SubsetRegion(self, None, feedback, places[0], places[-1] + 1)
         return SubsetRegion(self, None, feedback, -1, -1, tuple(places))
 
-    def _listed(self, what: Any) -> NDArray[Any]:
+    def _listed(self, what: RegionLike | None) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
         row = self._row(what)
         if row is not None:
@@ -318,7 +326,7 @@ class FiniteSpace(Space):
             return np.flatnonzero(listed)
         if not self._row_of or listed.ndim == 0 or listed.size == 0:
             return listed
-        rows = [self._row(name) for name in what]
+        rows = [self._row(name) for name in cast("Iterable[Hashable]", what)]
         return listed if None in rows else np.array(rows, dtype=np.intp)
 
     def _row(self, name: Any) -> int | None:
@@ -339,7 +347,7 @@ def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
     return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
 
 
-def nested_levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
+def nested_levels(paths: list[tuple[str, ...]], weights: Floats, least: float) -> list[Level]:
     """Return the levels of the tree of some paths, without children below the smallest weight."""
     runs: list[tuple[int, int]] = [(0, len(paths))]
     levels: list[Level] = []

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, attribute, listed, mapped, need, plain_array
+
+if TYPE_CHECKING:
+    from zonal.spaces.axis_space import AxisSpace
 
 VALUES = "values"
 AXES = "axes"
 
 
-def arranged(space: Any, given: Any, what: str, axes: Any = None) -> Any:
+def arranged(
+    space: AxisSpace, given: ArrayLike | Mapping[str, ArrayLike], what: str, axes: Sequence[str] | None = None
+) -> ArrayLike:
     """Return an array with one dimension per axis of a space, in their order and each from its lower end.
 
     The dimensions are named by `axes`, by the array itself (``.dims``, as of xarray), or by a mapping: the
     positions along each axis and "values", or "axes" and "values". Unnamed they are in the order of the axes.
     """
-    values, positions = given, dict[str, Any]()
+    positions = dict[str, ArrayLike]()
+    values: ArrayLike
     if isinstance(given, Mapping):
         parts = mapped(given, f"{what} must be an array", _fix(space))
         need(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
         values, named = parts.pop(VALUES), parts.pop(AXES, None)
         positions, axes = parts, axes if axes is not None else named if named is not None else list(parts)
-    elif axes is None:
-        axes = attribute(given, "dims")
+    else:
+        values, axes = given, attribute(given, "dims") if axes is None else axes
     coordinates = attribute(given, "coords")
     if axes is None:
         _check_order(space, values, what)
@@ -49,7 +55,7 @@ def arranged(space: Any, given: Any, what: str, axes: Any = None) -> Any:
     return table.transpose([names.index(name) for name in space.names])
 
 
-def _is_downward(along: Any, name: str, size: int) -> bool:
+def _is_downward(along: ArrayLike, name: str, size: int) -> bool:
     """Tell whether positions along an axis fall; raise if they do not go one way, or are not one per pixel."""
     fix = "Pass the position of each pixel, in order."
     places: NDArray[Any] = plain_array(along, f"positions along {name} must be numbers", fix, float)
@@ -61,7 +67,7 @@ def _is_downward(along: Any, name: str, size: int) -> bool:
     return bool(size > 1 and steps[0] < 0)
 
 
-def _check_order(space: Any, values: Any, what: str) -> None:
+def _check_order(space: AxisSpace, values: ArrayLike, what: str) -> None:
     """Raise if an array without names fits the smallest regions only with its dimensions in another order."""
     shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.deepest()
     if bottom is None or not 2 <= len(shape) == space.d <= 6:
@@ -76,13 +82,13 @@ def _check_order(space: Any, values: Any, what: str) -> None:
             )
 
 
-def _fits(shape: tuple[int, ...], cells: list[int], space: Any) -> bool:
+def _fits(shape: tuple[int, ...], cells: list[int], space: AxisSpace) -> bool:
     """Tell whether numbers of pixels divide the smallest regions evenly, or these the pixels."""
     each = zip(shape, cells, space.axes, strict=True)
     return all(n == m if axis.places else n and (n % m == 0 or m % n == 0) for n, m, axis in each)
 
 
-def _fix(space: Any) -> str:
+def _fix(space: AxisSpace) -> str:
     names = ", ".join(map(repr, reversed(space.names)))
     comma = "," if space.d == 1 else ""
     return f"Name the dimensions of the array in their order, for example axes=({names}{comma})."

@@ -7,12 +7,12 @@ from the top to each leaf, with leaves of one region together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ from zonal.spaces.area_names import (
     path_of_levels,
     path_of_name,
 )
+from zonal.spaces.base import PartLike, RegionLike
 from zonal.spaces.finite import FiniteSpace, nested_levels
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import SubsetRegion
@@ -232,7 +233,7 @@ class Hierarchy(FiniteSpace):
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of leaves, whether it is a node of the tree or not.
 
         Parameters
@@ -246,7 +247,7 @@ class Hierarchy(FiniteSpace):
             return self.subset(what[MEMBERS], feedback) if path is None else self._of_path(path, feedback)
         if isinstance(what, str):
             what = text(what, "the name of a region")
-        path = path_of_name(self, what) if isinstance(what, str) else what
+        path = path_of_name(self, what) if isinstance(what, str) else cast("tuple[str, ...]", what)
         if isinstance(path, tuple) and all(isinstance(name, str) for name in path):
             need(path or what == WHOLE, "a region needs a name", what, ANYTHING)
             if self.below(path):
@@ -295,7 +296,7 @@ class Hierarchy(FiniteSpace):
         """Tell whether a region has all leaves below what they share."""
         return region.node is not None or len(self.below(self.shared_path(region))) == len(region.positions)
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
 
     def arrange(self, values: Any, what: str) -> Any:

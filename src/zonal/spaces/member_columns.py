@@ -10,10 +10,11 @@ from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, is_listed, listed, mapped, need, positive_number, refuse
-from zonal.io.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
+from zonal.io.dataframes import Columns, DataSeries, Labels, as_frame, as_label, as_series, in_order, useful
 from zonal.spaces.base import ROUNDING, as_array, unnamed
 
 
@@ -33,7 +34,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     return table, unnamed(table.shape[1]), useful(labels)
 
 
-def told_labels(labels: Any, size: int) -> Labels:
+def told_labels(labels: Sequence[Hashable] | DataSeries, size: int) -> Labels:
     """Check names of rows, and return them."""
     series = as_series(labels)
     problem, fix = f"labels must be {size} names, one per member", "Pass as many."
@@ -94,7 +95,7 @@ def _complain_of_rows(features: Any, what: str) -> NoReturn:
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
 
-def checked_weights(weights: Any, size: int) -> Floats:
+def checked_weights(weights: ArrayLike | None, size: int) -> Floats:
     """Check weights, and return them as an array, 1 each by default; an error names the row."""
     if weights is None:
         return np.ones(size)
@@ -112,7 +113,7 @@ def checked_weights(weights: Any, size: int) -> Floats:
     return table
 
 
-def checked_least(smallest: Any, total: float) -> float:
+def checked_least(smallest: float | None, total: float) -> float:
     """Check the smallest weight of a region, and return it up to rounding; 0 if none was given."""
     if smallest is None:
         return 0.0
@@ -150,6 +151,6 @@ def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
     need(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
 
 
-def repeated(names: Iterable[Any]) -> list[Any]:
+def repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once."""
     return [name for name, times in Counter(names).items() if times > 1]

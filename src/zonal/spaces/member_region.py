@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from zonal._types import Floats, Ints
 from zonal.errors import need
 from zonal.kernels.feedback import spread_evenly
 from zonal.spaces.base import Region
+
+if TYPE_CHECKING:
+    from zonal.spaces.finite import FiniteSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,6 +26,7 @@ class SubsetRegion(Region):
     codes, NaN where they differ), and ``members`` are the user's row numbers.
     """
 
+    space: FiniteSpace
     start: int = 0
     stop: int = 0
     chosen: tuple[int, ...] | None = None  # for a region outside the tree
@@ -31,6 +35,15 @@ class SubsetRegion(Region):
     def key(self) -> Hashable:
         """A value that differs between regions of the same space."""
         return (self.start, self.stop) if self.chosen is None else self.chosen
+
+    @property
+    def name(self) -> str:
+        """A readable name: ``"2 points: dose 4..8"``, ``"NSW > Mid North Coast"``."""
+        return self.space.describe(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return self.space.as_dict(self)
 
     def check(self) -> None:
         """Raise if this region, read from a file, is not possible in its space."""
@@ -97,17 +110,19 @@ class SubsetRegion(Region):
         """The centre; for leaves without features the name."""
         return self.name if self.space.symbolic else self.center
 
-    def overlaps(self, other: Any) -> bool:
+    def overlaps(self, other: Region) -> bool:
         """Tell whether a region of the same space shares members with this one."""
-        if self.chosen is None and self._neighbour(other).chosen is None:
-            return bool(self.start < other.stop and other.start < self.stop)
-        return bool(np.isin(self.positions, self._neighbour(other).positions).any())
+        theirs = self._neighbour(other)
+        if self.chosen is None and theirs.chosen is None:
+            return self.start < theirs.stop and theirs.start < self.stop
+        return bool(np.isin(self.positions, theirs.positions).any())
 
-    def holds(self, other: Any) -> bool:
+    def holds(self, other: Region) -> bool:
         """Tell whether all members of a region of the same space are members of this one."""
-        if self.chosen is None and self._neighbour(other).chosen is None:
-            return bool(self.start <= other.start and other.stop <= self.stop)
-        return bool(np.isin(self._neighbour(other).positions, self.positions).all())
+        theirs = self._neighbour(other)
+        if self.chosen is None and theirs.chosen is None:
+            return self.start <= theirs.start and theirs.stop <= self.stop
+        return bool(np.isin(theirs.positions, self.positions).all())
 
     @property
     def share(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from zonal.errors import is_listed, need, refuse, text, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.base import ROUNDING, Node
+from zonal.spaces.base import ROUNDING, Node, PartLike, RegionLike, as_array
 from zonal.spaces.finite import FiniteSpace, Level, sums
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import SubsetRegion
@@ -85,7 +85,7 @@ class Points(FiniteSpace):
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of points, whether it is a node of the tree or not.
 
         Parameters
@@ -105,18 +105,19 @@ class Points(FiniteSpace):
         found = self.subset(what.get("members"), feedback)
         for name, (low, high) in zip(self.names, found.bounds.tolist(), strict=True):
             given = what.get(name, (low, high))
-            fits = np.shape(given) == (2,) and np.allclose(given, (low, high), ROUNDING, 0)
+            edges = as_array(given)
+            fits = edges.shape == (2,) and np.allclose(edges, (low, high), ROUNDING, 0)
             need(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
         return found
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return not is_listed(first)  # a list of texts is a list of regions
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> RegionLike:
         """Return row numbers, separated by blanks or commas, or the name of a point."""
         if text in self._row_of or NAME.match(text):
             return text

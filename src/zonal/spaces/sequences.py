@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,9 @@ from zonal.errors import InvalidInput, finite_number, listed, need, plain_array,
 from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.axes import alike
+from zonal.spaces.axes import Symbol, alike
 from zonal.spaces.axis_space import AxisSpace
-from zonal.spaces.base import RESTORE, Space, as_array
+from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, as_array
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.product_region import ProductRegion
 
@@ -149,7 +149,7 @@ class Sequences(AxisSpace):
             else "single sequences"
         )
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.
 
         Parameters
@@ -158,25 +158,29 @@ class Sequences(AxisSpace):
             For DNA and proteins in IUPAC codes, ``"ATRNNNNN"`` and ``"MKXX"``; for any alphabet ``*`` stands for
             all symbols and ``[AC]`` for some. Lower case is accepted if the alphabet is upper case only.
         """
+        pool: RegionLike | None = what
         if isinstance(what, Mapping):
             unknown = (key for key in what if key != self.spelled)
             refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
-            what = what.get(self.spelled)
-        listed = isinstance(what, (str, Sequence))
-        need(listed, "a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
-        parts = self._parse(what) if isinstance(what, str) else list(what)
+            pool = what.get(self.spelled)
+        if not isinstance(pool, str | Sequence):
+            problem = "a region must be text, or an entry per position"
+            raise InvalidInput(problem, pool, "Pass 'ATNNNNNN'.")
+        parts: Sequence[PartLike] = (
+            self._parse(pool) if isinstance(pool, str) else cast("Sequence[PartLike]", pool)
+        )
         problem = f"a region of these sequences has {self.length} positions, not {len(parts)}"
-        need(len(parts) == self.length, problem, what, "Give a symbol, or a set of symbols, for each.")
-        found = self._of(parts, feedback)
-        return self._cell_or(found) if isinstance(what, str) else found
+        need(len(parts) == self.length, problem, pool, "Give a symbol, or a set of symbols, for each.")
+        region = self._of(parts, feedback)
+        return self._cell_or(region) if isinstance(pool, str) else region
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
         return {self.spelled: region.name}
 
-    def written(self, symbols: Sequence[str]) -> str:
-        """Return one sequence as text."""
-        return self._joint.join(symbols)
+    def point(self, values: Sequence[Symbol]) -> str:
+        """Return a sequence as text, given its symbol at each position."""
+        return self._joint.join(map(str, values))
 
     def tokens(self, text: str) -> list[str]:
         """Return a text as symbols: by letter, or separated by blanks if symbols have several letters."""
@@ -185,7 +189,7 @@ class Sequences(AxisSpace):
         upper_case_only = all(symbol == symbol.upper() for symbol in self.alphabet)
         return list(text.upper() if upper_case_only else text)
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return False
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
@@ -275,7 +279,7 @@ class Sequences(AxisSpace):
         return parts
 
 
-def _symbols(alphabet: Any) -> list[str]:
+def _symbols(alphabet: str | Sequence[str]) -> list[str]:
     """Check an alphabet, and return its symbols."""
     listed = isinstance(alphabet, (str, Sequence))
     need(listed, "alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")

@@ -288,7 +288,7 @@ class Reading(metaclass=Named):
         space = self.space
         if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
             region = region.bounds
-        made: Region = space.own(region, self.feedback)
+        made: Region = space.as_region(region, self.feedback)
         return made
 
 

@@ -28,7 +28,7 @@ def table_cells(region: Region) -> dict[str, Cell]:
     """Return one cell per axis, feature or level, by its name and unit; none where the name is enough."""
     space = region.space
     if isinstance(region, ProductRegion):
-        if space.spelled:
+        if region.space.spelled:
             return {}
         return {labelled(axis.name, axis.unit): _shown(axis, part) for axis, part in region.along}
     if isinstance(space, Hierarchy) and isinstance(region, SubsetRegion):

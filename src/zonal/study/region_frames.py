@@ -51,7 +51,7 @@ def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[s
         return space.from_text(str(row["rows"]))
     if not named:
         return space.from_text(str(row["region"]))
-    axes = {axis.name: axis for axis in space.axes}
+    axes = {axis.name: axis for axis in space.axes or ()}
     parts = {name: [row[column] for column in columns] for name, columns in named.items()}
     for name, part in parts.items():
         missing = [value for value in part if value is None or value != value]
