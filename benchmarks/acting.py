@@ -33,9 +33,9 @@ class Straddle(Leaves):
 
     threshold: float = 0.0
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
-        limit = setting.sign * self.threshold - setting.zero
-        return best(tree, rows, 1.96 * tree.std[rows] - np.abs(tree.mean[rows] - limit), setting.tie)
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
+        limit = context.sign * self.threshold - context.zero
+        return best(tree, rows, 1.96 * tree.std[rows] - np.abs(tree.mean[rows] - limit), context.tie)
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,7 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
         raise AssertionError("nothing is decided in a replay")
 
     with monkeypatch.context() as patch:
-        patch.setattr(commands, "rules", never)
+        patch.setattr(commands, "bound_policy", never)
         patch.setattr(commands, "_fit", never)
         again = zn.Study.replay(settings, events)
     assert digest(again) == digest(study)

@@ -1,4 +1,4 @@
-"""The policy bound to the model in use: its rules, and what they answer without a decision being made."""
+"""The policy bound to the model in use, and what it answers without a decision being made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIE = 1e-9  # of the prior standard deviation of a point
 TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation within is taken
 
 
-def rules(state: State) -> BoundPolicy:
+def bound_policy(state: State) -> BoundPolicy:
     """Return the policy bound to the model in use; delta and ties depend on it."""
     problem, model = state.problem, state.known.fit.model
     if problem.bound is None or problem.bound[0] is not model:
@@ -55,7 +55,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             zero=state.prior_mean,
         )
     )
-    need(hasattr(bound, "choose"), "the policy's bind must return its rules", bound, "Correct the policy.")
+    need(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")
     return bound
 
 
@@ -88,14 +88,16 @@ def has_scale(state: State) -> bool:
 
 def recommend(state: State) -> int:
     """Return the row to recommend."""
-    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
+    return replies.row(bound_policy(state).recommend(state.tree), "recommend", state.tree)
 
 
-def limit(state: State) -> float | None:
+def threshold(state: State) -> float | None:
     """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
-    return rules(state).limit(state.tree, partial(views, state, False))
+    return bound_policy(state).threshold(state.tree, partial(views, state, False))
 
 
 def confidence_bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as used to choose the next trial."""
-    return replies.confidence_bands(rules(state).confidence_bands(state.tree, state.measured + 1), state.tree)
+    return replies.confidence_bands(
+        bound_policy(state).confidence_bands(state.tree, state.measured + 1), state.tree
+    )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from zonal.engine import checks, events, replies
-from zonal.engine.binding import has_scale, rules
+from zonal.engine.binding import has_scale, bound_policy
 from zonal.engine.costs import OPENING_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, prepare
 from zonal.engine.initial_design import of_depth
@@ -39,7 +39,7 @@ def begin(settings: Settings) -> State:
     prices, cheapest, time = problem.prices, 1.0, 1.0
     if prices is not None:
         cheapest = prices.cheapest()
-        time = prices.usual(settings.budget, cheapest, problem.policy.thrifty)
+        time = prices.usual(settings.budget, cheapest, problem.policy.cost_aware)
     looks = problem.looks(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
@@ -63,13 +63,13 @@ def begin(settings: Settings) -> State:
         time=time,
     )
     state = State(problem, began)
-    for depth in range(h_max + 1 if problem.policy.whole else began.opening):
+    for depth in range(h_max + 1 if problem.policy.expands_fully else began.opening):
         open_nodes(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in of_depth(state, began.opening) if began.opening else ():
         open_to_allowed(state, row)
     state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.close()
-    rules(state)  # raises now if the policy does not fit the problem
+    bound_policy(state)  # raises now if the policy does not fit the problem
     doubt = problem.space.warning(looks) if isinstance(problem.space, Space) else ""
     if doubt:
         warn_user(UserWarning(doubt))
@@ -109,7 +109,7 @@ def tell(state: State, fact: events.Told, beside: Sequence[events.Observed] = ()
     _learn(draft, state.ledger.total, telling=True)
     if draft.table.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
-    if state.problem.policy.inner:
+    if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.close()
 
@@ -118,7 +118,7 @@ def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
     judged = draft.tree
     judged.std_before = before.tree.std
-    if replies.truth(rules(draft).splits(judged, row, draft.measured or 1), "splits"):
+    if replies.truth(bound_policy(draft).should_expand(judged, row, draft.measured or 1), "should_expand"):
         open_nodes(draft, [row], expanded=True)
 
 
@@ -154,7 +154,7 @@ def observe(state: State, facts: Sequence[events.Observed]) -> State:
         _agreeing(state, region, fact)
         draft.write(fact)
     _learn(draft, state.ledger.total)
-    if problem.policy.inner:
+    if problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.close()
 
@@ -190,7 +190,7 @@ def forbid(state: State, fact: events.Forbidden) -> State:
     """Forbid a region from now on."""
     draft = state.fork()
     draft.write(fact)
-    if state.problem.policy.inner:
+    if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.close()
 
@@ -242,7 +242,7 @@ def edit(state: State, why: str) -> State:
     _learn_anew(draft)
     draft.close()
     # Raise now, not at the next call, if the settings do not fit the space or the model.
-    rules(draft)
+    bound_policy(draft)
     problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
     known = not np.isnan([draft.tree.mean, draft.tree.std]).any()

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from zonal.engine import replies
-from zonal.engine.binding import rules
+from zonal.engine.binding import bound_policy
 from zonal.engine.events import Expanded, Split
 from zonal.engine.possible import NONE, Possible
 from zonal.engine.settings import is_of_user
@@ -60,9 +60,9 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 def grow(draft: State, t: int, forgiving: bool = False) -> None:
     """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
     before = draft.table.size
-    bound, look = rules(draft), partial(views, draft)
+    bound, look = bound_policy(draft), partial(views, draft)
     while draft.table.splittable.any():
-        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
+        rows = replies.rows(bound.nodes_to_expand(draft.seen(), t, look, draft.table.size - before), "nodes_to_expand", draft.table)
         able = [row for row in rows if draft.may_split(row)]
         if not able:
             return
@@ -111,4 +111,4 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
-    open_nodes(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
+    open_nodes(draft, [replies.row(bound_policy(draft).fallback_expand(tree, rows, t), "fallback_expand", tree)], expanded=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from zonal._types import Flags, Floats
 from zonal.engine import checks, replies
-from zonal.engine.binding import TIE, rules
+from zonal.engine.binding import TIE, bound_policy
 from zonal.engine.costs import SLACK, Prices
 from zonal.engine.events import Asked
 from zonal.engine.expand import grow, open_nodes, split_by_force
@@ -146,18 +146,18 @@ def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Poss
     first = next_of_opening(draft, terms, now) if draft.opening else None
     if first is not None:
         return first, 1.0 if terms is None else _time(draft, first, terms)
-    bound, look = rules(draft), partial(views, draft)
+    bound, look = bound_policy(draft), partial(views, draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     for _ in range(MOST_REFINED):
         while not _askable(draft, now).any():
             split_by_force(draft, t, now)
-        if draft.problem.policy.inner:
+        if draft.problem.policy.measures_internal_nodes:
             grow(draft, t)
             if now is not None:
                 _open_inside(draft, t, now)
         seen = _seen(draft, terms, now)
         row, time = _checked(seen, bound.choose(seen, t, look, rng))
-        if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
+        if seen.askable[row] and not replies.truth(bound.expand_unmeasured(seen, row, t), "expand_unmeasured"):
             return row, time
         may_split = draft.may_split(row)
         open_nodes(draft, [row], expanded=True)
@@ -166,7 +166,7 @@ def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Poss
     seen = _seen(draft, terms, now)
     row, time = _checked(seen, bound.choose(seen, t, look, rng))
     if now is not None and not seen.askable[row]:
-        row = replies.row(bound.urgent(seen, seen.askable.nonzero()[0], t), "urgent", seen)
+        row = replies.row(bound.fallback_expand(seen, seen.askable.nonzero()[0], t), "fallback_expand", seen)
     return row, time
 
 
@@ -187,13 +187,13 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
         rows = (draft.table.splittable & ~draft.table.forbidden & (now.of_rows(draft) == ALL)).nonzero()[0]
         if not len(rows):
             return
-        row = replies.row(rules(draft).urgent(draft.seen(), rows, t), "urgent", draft.table)
+        row = replies.row(bound_policy(draft).fallback_expand(draft.seen(), rows, t), "fallback_expand", draft.table)
         open_nodes(draft, [row], expanded=False)
 
 
 def _time(draft: State, row: int, terms: RoundCosts) -> float:
     """Return how long to look at a cell of the opening: the usual time, or the nearest that can be paid."""
-    if not draft.problem.policy.thrifty:
+    if not draft.problem.policy.cost_aware:
         return float(terms.times[0])
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
     shorter = able[able <= terms.usual]

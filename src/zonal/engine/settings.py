@@ -225,7 +225,7 @@ class Problem:
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
-        self.empirical = self.policy.empirical  # the belief has no models
+        self.empirical = self.policy.model_free  # the belief has no models
         self.unknowns = _unknowns(settings, self.empirical)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
@@ -275,7 +275,7 @@ class Problem:
 
     def opening(self, h_max: int, looks: int) -> int:
         """Return the depth of the initial design, 0 for none: many cells, but no more than 2/5 of the looks."""
-        usual = not self.policy.whole and (self.learned or self.policy.inner)
+        usual = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
         if self.empirical or not (usual or getattr(self.policy, "initial_design", False)):
             return 0
         most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)

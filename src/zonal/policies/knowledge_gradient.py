@@ -45,31 +45,31 @@ SLIVERS = 0.25  # of the space that is allowed: parts of a size that are togethe
 MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
-class KnowledgeRules(BoundPolicy):
+class BoundKnowledgeGradient(BoundPolicy):
     """The knowledge gradient bound to a problem."""
 
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+    def nodes_to_expand(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return the leaves to split: all in a small space, else the most promising ones."""
         leaves = tree.leaf.nonzero()[0]
         able = ~tree.smallest[leaves]
         if not able.any():
             return NONE
-        if sum(self.setting.counts) <= self.setting.room:
+        if sum(self.context.counts) <= self.context.room:
             return leaves[able]
-        most, before = self.setting.room // TIMES, tree.size - grown
-        left = max(self.setting.budget - t, 0) + 1
-        room = min(most, max((self.setting.room - before) // left, 2 * self.setting.base))
-        if before < self.setting.room // 2:
+        most, before = self.context.room // TIMES, tree.size - grown
+        left = max(self.context.budget - t, 0) + 1
+        room = min(most, max((self.context.room - before) // left, 2 * self.context.base))
+        if before < self.context.room // 2:
             room = most
         leader = self._leader(tree, leaves)
         if grown >= room:
-            return leader if grown < most + 2 * TOP * self.setting.base else NONE
+            return leader if grown < most + 2 * TOP * self.context.base else NONE
         promise = self.promise(tree, leaves, views, within=True)
-        top = highest(promise, TOP, self.setting.tie)
+        top = highest(promise, TOP, self.context.tie)
         top = top[able[top]]
-        few = max(1, (room - grown) // self.setting.base)
-        wanted = leaves[top[highest(promise[top], few, self.setting.tie)]]
-        followed = self._split_next(tree) if self.setting.learned else NONE
+        few = max(1, (room - grown) // self.context.base)
+        wanted = leaves[top[highest(promise[top], few, self.context.tie)]]
+        followed = self._split_next(tree) if self.context.learned else NONE
         return np.concatenate([wanted, followed, leader])
 
     def _split_next(self, tree: Tree) -> Rows:
@@ -90,16 +90,16 @@ class KnowledgeRules(BoundPolicy):
         rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
         if len(rows) == 0:
             return NONE
-        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
+        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.context.tie]
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
         members = views()
-        if not self.setting.learned:
+        if not self.context.learned:
             return self._largest_gain(tree, members, self.questions(tree, views), _tour(tree, t - 1)[1])
         vague = not self._stands_out(tree, members)
-        turn = t - 1 - self.setting.opening
+        turn = t - 1 - self.context.opening
         tour, left = _tour(tree, turn)
         guard = turn >= 0 and _is_due(turn, tour, left, vague)
         unseen = self.unseen(tree, views) if vague or guard else NONE
@@ -137,7 +137,7 @@ class KnowledgeRules(BoundPolicy):
             return None
         mean, error = tree.own_rewards(rows) if averages else (tree.mean[rows], tree.std[rows])
         value = mean - (error - error.min())  # less certain means must be higher
-        return best(tree, rows, value, self.setting.tie)
+        return best(tree, rows, value, self.context.tie)
 
     def _follow(self, tree: Tree) -> int | None:
         """Return the guard's choice: the child of the followed node with the highest mean, or that node again."""
@@ -147,7 +147,7 @@ class KnowledgeRules(BoundPolicy):
         if tree.smallest[node]:
             return node
         children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
-        return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
+        return best(tree, children, tree.mean[children], self.context.tie) if len(children) else None
 
     def unseen(self, tree: Tree, views: Views) -> Rows:
         """Return the largest allowed parts of forbidden regions that no look has covered yet.
@@ -175,7 +175,7 @@ class KnowledgeRules(BoundPolicy):
         if share < SLIVERS and looks[small].sum() + 1 > share * (looks.sum() + 1):
             return NONE
         rows = rows[depth[rows] == least]
-        most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
+        most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.context.tie)]
         return most
 
     def _largest_gain(
@@ -185,7 +185,7 @@ class KnowledgeRules(BoundPolicy):
 
         On a tour it is the next stop, with `left` looks to go. The time is chosen too if `free`.
         """
-        final, tie = candidates(tree), self.setting.tie
+        final, tie = candidates(tree), self.context.tie
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
         some = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
         among = np.union1d(some, leaders)
@@ -234,11 +234,11 @@ class KnowledgeRules(BoundPolicy):
         for depth in range(int(tree.depth.max()), 0, -1):
             level = (tree.depth == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
-        return rows[highest(upper[rows], number, self.setting.tie)]
+        return rows[highest(upper[rows], number, self.context.tie)]
 
     def recommend(self, tree: Tree) -> int:
         """Return the smallest region with the highest mean; if there is no smallest one yet, the best leaf."""
-        return best_mean(tree, candidates(tree), self.setting.tie)
+        return best_mean(tree, candidates(tree), self.context.tie)
 
 
 @dataclass(frozen=True)
@@ -252,9 +252,9 @@ class KnowledgeGradient(Policy):
     """
 
     depths: Literal["any", "smallest"] = "any"
-    inner = True
-    thrifty = True
-    rules = KnowledgeRules
+    measures_internal_nodes = True
+    cost_aware = True
+    bound_class = BoundKnowledgeGradient
 
     def __post_init__(self) -> None:
         check_choice(self.depths, "depths", ("any", "smallest"))

@@ -55,20 +55,23 @@ class MissingCallable:
         )
 
 
+POLICY_FLAGS = ("model_free", "expands_fully", "measures_internal_nodes")
+
+
 @dataclass(frozen=True)
 class AbsentPolicy(Policy):
     """Takes the place of a policy that was not passed again; its flags are known, so states can be read."""
 
-    empirical: bool
-    whole: bool
-    inner: bool
+    model_free: bool
+    expands_fully: bool
+    measures_internal_nodes: bool
     missing: MissingCallable = MissingCallable("policy")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Raise: it was not passed again."""
         self.missing()
 
-    def bind(self, setting: PolicyContext) -> NoReturn:
+    def bind(self, context: PolicyContext) -> NoReturn:
         """Raise: it was not passed again."""
         self.missing()
 
@@ -202,7 +205,7 @@ def _marked(name: str, value: Any, strange: Mapping[str, type]) -> dict[str, Any
     shown = getattr(value, "__qualname__", type(value).__qualname__)
     mark = {"$": "own", "name": name, "shown": shown}
     if name == "policy":
-        mark |= {trait: bool(getattr(value, trait)) for trait in ("empirical", "whole", "inner")}
+        mark |= {trait: bool(getattr(value, trait)) for trait in POLICY_FLAGS}
     with suppress(NotStorable, ZonalError, *SENSELESS):  # a user's class may not be made from its fields
         document = encode(value)
         if Decoder(strange)(document) == value:
@@ -233,7 +236,7 @@ def settings_from_json(
             )
         missing[name] = mark["shown"]
         if name == "policy":
-            return AbsentPolicy(mark["empirical"], mark["whole"], mark["inner"])
+            return AbsentPolicy(*(mark[flag] for flag in POLICY_FLAGS))
         return MissingCallable(name)
 
     document = from_json(text)
@@ -246,7 +249,7 @@ def settings_from_json(
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(
-            empirical=True, whole=policy.whole, inner=policy.inner, missing=MissingCallable("kernel")
+            True, policy.expands_fully, policy.measures_internal_nodes, MissingCallable("kernel")
         )
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)

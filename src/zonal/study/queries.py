@@ -197,7 +197,7 @@ def threshold(study: Reading) -> float | None:
     """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
     with study._lock:
         state = study._state
-        limit = binding.limit(state)
+        limit = binding.threshold(state)
     return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
 
 
@@ -209,7 +209,7 @@ def misclassified(study: Reading) -> float | None:
     """
     with study._lock:
         state = study._state
-        limit = binding.limit(state)
+        limit = binding.threshold(state)
         return None if limit is None else confidence.misclassified(state.tree, views(state, pending=False), limit)
 
 
