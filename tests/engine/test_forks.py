@@ -283,7 +283,8 @@ def answered(state: State) -> tuple[Any, ...]:
     best = confidence.ranking(state.tree, binding.recommend(state), 3)
     said: list[Any] = [best, state.belief.doubt(state.belief.columns[1]).tobytes()]
     if not state.problem.policy.model_free:
-        cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
+        nodes = space.representative_cells(3 if space.max_depth() is None else 2, 4)
+        cells = [space.cell(node, feedback) for node in nodes]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
         said += [confidence.standings(state.tree, views(state, pending=False), np.array(best), 0.05)]
         joint = state.belief.joint(feedback.footprints(regions))

@@ -54,7 +54,8 @@ class BoundOwn:
 def test_a_wrong_answer_of_a_policy_is_named(question: str, answer: Any) -> None:
     def live() -> None:
         policy: Any = Own(question, answer)
-        forbidden = {"x": (0.4, 0.6)} if question == "fallback_expand" else None  # so that none may be measured at first
+        # So that none may be measured at first.
+        forbidden = {"x": (0.4, 0.6)} if question == "fallback_expand" else None
         study = zn.Study(
             [(0, 1)], budget=8, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=policy, forbidden=forbidden
         )

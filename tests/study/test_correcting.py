@@ -82,7 +82,7 @@ def told_rightly(study: zn.Study) -> State:
 def the_same(study: zn.Study, wanted: State, near: float) -> None:
     """Check that a study knows, counts and asks what a state does."""
     state = study._state
-    for name in ("count", "looks", "weighed", "expanded", "askable", "first_child", "forbidden"):
+    for name in ("count", "trials", "weighed", "expanded", "askable", "first_child", "forbidden"):
         assert np.array_equal(getattr(state.tree, name), getattr(wanted.tree, name)), name
     known = np.isfinite(wanted.tree.std)
     assert np.array_equal(known, np.isfinite(state.tree.std))

@@ -32,7 +32,7 @@ def bound_policy(state: State) -> BoundPolicy:
 def _bind(problem: Problem, state: State) -> BoundPolicy:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    lines = [axis for axis in space.axes or () if not axis.symbolic]
+    lines = [axis for axis in space.axes or () if not axis.is_categorical]
     bound = problem.policy.bind(
         PolicyContext(
             counts=state.counts,
@@ -69,9 +69,9 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
     bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
-        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
+        cells = [space.cell(node, problem.feedback) for node in space.representative_cells(depth, TYPICAL_CELLS)]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
-        log_members[depth] = math.log(space.inside(depth, bottom))
+        log_members[depth] = math.log(space.n_descendants(depth, bottom))
     tiny = 1e-12 * kernel.point_variance  # less is rounding
     return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
 

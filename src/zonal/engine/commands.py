@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from zonal.engine import checks, events, replies
-from zonal.engine.binding import has_scale, bound_policy
+from zonal.engine.binding import bound_policy, has_scale
 from zonal.engine.costs import OPENING_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, prepare
 from zonal.engine.initial_design import of_depth
@@ -197,7 +197,7 @@ def forbid(state: State, fact: events.Forbidden) -> State:
 
 def banned(state: State, region: Region) -> set[int]:
     """Return what was forbidden within a region, by number; by name too, as for `failed`."""
-    return {at for at, ban in state.bans.items() if region.holds(ban) or ban.name == region.name}
+    return {at for at, ban in state.bans.items() if region.contains(ban) or ban.name == region.name}
 
 
 def failed(state: State, region: Region) -> set[int]:
@@ -207,7 +207,7 @@ def failed(state: State, region: Region) -> set[int]:
     def inside(row: int) -> bool:
         # By name too: edges copied from printed output are rounded.
         own, *above = (state.region(at) for at in (row, *state.table.lineage(row)))
-        return region.holds(own) or any(other.name == name for other in (own, *above))
+        return region.contains(own) or any(other.name == name for other in (own, *above))
 
     trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
     return {number for row, number in (*trials, *state.blocked.items()) if inside(row)}

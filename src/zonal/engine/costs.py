@@ -92,9 +92,9 @@ class Prices:
         """Return what the cheapest of some typical looks costs, without travel."""
         space, deepest = self._space, 0
         if callable(self._cost):
-            bottom = space.deepest()
-            deepest = min(MOST_DEPTHS, space.cut() if bottom is None else bottom)
-        nodes = [node for depth in range(deepest + 1) for node in space.typical(depth, TYPICAL_CELLS)]
+            bottom = space.max_depth()
+            deepest = min(MOST_DEPTHS, space.default_depth() if bottom is None else bottom)
+        nodes = [node for depth in range(deepest + 1) for node in space.representative_cells(depth, TYPICAL_CELLS)]
         return min(self.of_region(space.cell(node)) for node in nodes) + float(self.of_time(self.times.min()))
 
     def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
@@ -118,7 +118,7 @@ class Prices:
         """Return what looks at some nodes cost without their time and travel."""
         return np.array([self._of_node(node) for node in nodes])
 
-    def way(self, here: Node, nodes: list[Node]) -> Floats:
+    def travel_cost(self, here: Node, nodes: list[Node]) -> Floats:
         """Return what it costs to travel from one node to others."""
         if callable(self._travel):
             return np.array([self._way(here, node) for node in nodes])
@@ -137,9 +137,9 @@ class Prices:
         if self._travel is None:
             return left, 0.0
         while left:
-            ways = np.zeros(len(left)) if here is None else self.way(here, [nodes[at] for at in left])
-            nearest = int(np.argmin(ways))
-            length += float(ways[nearest])
+            travel = np.zeros(len(left)) if here is None else self.travel_cost(here, [nodes[at] for at in left])
+            nearest = int(np.argmin(travel))
+            length += float(travel[nearest])
             order.append(left.pop(nearest))
             here = nodes[order[-1]]
         return order, length

@@ -62,7 +62,8 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
     before = draft.table.size
     bound, look = bound_policy(draft), partial(views, draft)
     while draft.table.splittable.any():
-        rows = replies.rows(bound.nodes_to_expand(draft.seen(), t, look, draft.table.size - before), "nodes_to_expand", draft.table)
+        wanted = bound.nodes_to_expand(draft.seen(), t, look, draft.table.size - before)
+        rows = replies.rows(wanted, "nodes_to_expand", draft.table)
         able = [row for row in rows if draft.may_split(row)]
         if not able:
             return
@@ -111,4 +112,5 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
-    open_nodes(draft, [replies.row(bound_policy(draft).fallback_expand(tree, rows, t), "fallback_expand", tree)], expanded=True)
+    row = replies.row(bound_policy(draft).fallback_expand(tree, rows, t), "fallback_expand", tree)
+    open_nodes(draft, [row], expanded=True)

@@ -36,13 +36,13 @@ class Possible:
 
     def of_region(self, region: Region) -> int:
         """Tell how much of a region is possible."""
-        held = any(own.holds(region) for own in self.avoid)
+        held = any(own.contains(region) for own in self.avoid)
         if held or (self.within and not any(own.overlaps(region) for own in self.within)):
             return NONE
         if any(own.overlaps(region) for own in self.avoid):
             return PART
         # By name too: edges copied from printed output are rounded.
-        inside = any(own.holds(region) or own.name == region.name for own in self.within)
+        inside = any(own.contains(region) or own.name == region.name for own in self.within)
         return ALL if inside or not self.within else PART
 
     def of_rows(self, state: State) -> Any:

@@ -83,15 +83,15 @@ def _terms(draft: State, prices: Prices, by: str, free: bool) -> RoundCosts:
     def of_rows(rows: Rows) -> Floats:
         return prices.of_nodes(draft.table.nodes(rows))
 
-    def ways(rows: Rows) -> Floats:
+    def travel_costs(rows: Rows) -> Floats:
         if here is None or not prices.travels:
             return np.zeros(len(rows))
-        return prices.way(here, draft.table.nodes(rows))
+        return prices.travel_cost(here, draft.table.nodes(rows))
 
     tour = 1
     if here is not None and prices.travels:
         tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
-    return RoundCosts(prices.times, prices.timed, time, left, of_rows, ways, tour)
+    return RoundCosts(prices.times, prices.timed, time, left, of_rows, travel_costs, tour)
 
 
 def next_of_opening(state: State, terms: RoundCosts | None = None, now: Possible | None = None) -> int | None:
@@ -187,7 +187,8 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
         rows = (draft.table.splittable & ~draft.table.forbidden & (now.of_rows(draft) == ALL)).nonzero()[0]
         if not len(rows):
             return
-        row = replies.row(bound_policy(draft).fallback_expand(draft.seen(), rows, t), "fallback_expand", draft.table)
+        wanted = bound_policy(draft).fallback_expand(draft.seen(), rows, t)
+        row = replies.row(wanted, "fallback_expand", draft.table)
         open_nodes(draft, [row], expanded=False)
 
 

@@ -266,7 +266,7 @@ class Problem:
 
     def bottom(self, h_max: int) -> int:
         """Return the depth of the smallest regions."""
-        deepest = self.space.deepest()
+        deepest = self.space.max_depth()
         return h_max + 1 if deepest is None else min(h_max + 1, deepest)
 
     def counts(self, h_max: int) -> tuple[int, ...]:

@@ -385,7 +385,7 @@ class State:
             bans = self.bans.values()
             for row in self.table.forbidden.nonzero()[0].tolist():
                 parent = int(self.table.parent[row])
-                held[row] = (parent >= 0 and held[parent]) or any(ban.holds(self.region(row)) for ban in bans)
+                held[row] = (parent >= 0 and held[parent]) or any(ban.contains(self.region(row)) for ban in bans)
         return held
 
     def wait(self, step: Reward | FunctionalIndex) -> None:

@@ -76,19 +76,19 @@ class ModelView:
 
 @dataclass(frozen=True)
 class RoundCosts:
-    """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks."""
+    """What measurements cost in this round: ``tree.terms``, None where the budget is a number of measurements."""
 
     times: Floats  # the times to choose from; 1 alone where times are not chosen
-    timed: bool  # whether looks cost their time
+    timed: bool  # whether measurements cost their time
     usual: float  # the time that a view's noise refers to; it scales with one over the root of the time
     left: float  # what may be spent
-    prices: Callable[[Rows], Floats]  # returns what looks at some rows cost, without their time and travel
-    ways: Callable[[Rows], Floats]  # returns what travel to some rows costs
-    tour: int  # number of looks that cost twice as much as a tour over the whole space; 1 where travel is free
+    prices: Callable[[Rows], Floats]  # returns what measurements at some rows cost, without their time and travel
+    travel_costs: Callable[[Rows], Floats]  # returns what travel to some rows costs
+    tour: int  # measurements that cost twice as much as a tour over the whole space; 1 where travel is free
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
-        """Return what looks of these times cost."""
-        return self.prices(rows) + self.timed * times + self.ways(rows)
+        """Return what measurements of these times cost."""
+        return self.prices(rows) + self.timed * times + self.travel_costs(rows)
 
 
 class Views(Protocol):
@@ -121,7 +121,7 @@ class PolicyContext:
 
     counts: tuple[int, ...]  # nodes at depths 0 .. h_max + 1: K^h where every node has K children
     base: int  # K, or the usual number of children
-    budget: int  # N, when the study started; where looks have a cost, how many of the cheapest looks it pays for
+    budget: int  # N, when the study started; where they have a cost, how many of the cheapest it pays for
     h_max: int  # the deepest depth at which nodes are expanded
     variation: Variation  # how f varies within cells, by depth
     tie: float  # values closer than this are equal
@@ -141,10 +141,10 @@ class Shape(Protocol):
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth."""
 
-    def deepest(self) -> int | None:
+    def max_depth(self) -> int | None:
         """Return the depth of the smallest regions, None if regions can be split without limit."""
 
-    def cut(self) -> int:
+    def default_depth(self) -> int:
         """Return the depth at which to stop where regions can be split without limit."""
 
 
@@ -166,7 +166,7 @@ def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
 
 def numbered(shape: Shape) -> int:
     """Return the deepest depth at which nodes can be expanded and their children numbered."""
-    depth, deepest = 0, shape.deepest()
+    depth, deepest = 0, shape.max_depth()
     while (deepest is None or depth < deepest) and shape.count(depth + 2) < INDEX_LIMIT:
         depth += 1
     return depth
@@ -220,7 +220,7 @@ class BoundPolicy:
     """A policy bound to a problem. A user-defined one has `choose`, and whatever differs from these defaults.
 
     Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
-    told and pending, plus 1 (in `should_expand`, the number told). `PolicyContext`, `Views` and `RngFactory`
+    measured and pending, plus 1 (in `should_expand`, the number measured). `PolicyContext`, `Views` and `RngFactory`
     say what they are.
 
     Attributes
@@ -302,10 +302,10 @@ class Policy:
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.
 
-        If regions can be split without limit, the smallest are those at the depth `shape.cut()`.
+        If regions can be split without limit, the smallest are those at the depth `shape.default_depth()`.
         """
-        deepest = shape.deepest()
-        return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
+        deepest = shape.max_depth()
+        return max(min(shape.default_depth() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
 
     def bind(self, context: PolicyContext) -> BoundPolicy:
         """Return the policy bound to one problem."""

@@ -49,7 +49,7 @@ class Leaves(Policy):
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return the depth above the leaves."""
-        level, smallest = self.level, shape.deepest()
+        level, smallest = self.level, shape.max_depth()
         if level is None:
             level = self._default(shape, budget)
         if smallest is not None:
@@ -60,7 +60,7 @@ class Leaves(Policy):
         return level - 1
 
     def _default(self, shape: Shape, budget: int) -> int:
-        smallest = shape.deepest()
+        smallest = shape.max_depth()
         if smallest is None:
             problem = f"{type(self).__name__} measures the smallest regions, and this space has none"
             raise InvalidInput(problem, None, "Pass level=, or a space with smallest=.")
@@ -89,8 +89,8 @@ class UniformGrid(Leaves):
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the least measured leaf; among equals, in order of reversed digits (van der Corput)."""
-        looks = tree.looks[rows]
-        rows = rows[looks == looks.min()]
+        trials = tree.trials[rows]
+        rows = rows[trials == trials.min()]
         nodes = zip(tree.index[rows].tolist(), tree.depth[rows].tolist(), strict=True)
         order = [scattered(index, depth, context.counts[depth], context.base) for index, depth in nodes]
         return int(rows[int(np.argmin(order))])
@@ -141,8 +141,8 @@ class Thompson(Leaves):
         view = members[int(number)]
         covariance = view.covariance(rows, rows)
         # Only the draw has this jitter, not the belief; it is far below the scatter of draws.
-        known = (1e3 * context.tie) ** 2  # where everything is known, rounding is relative to the prior
-        jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
+        rounding = (1e3 * context.tie) ** 2  # where everything is known, rounding is relative to the prior
+        jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + rounding + 1e-300
         with one_thread():
             draw = _factor(covariance, jitter) @ random.standard_normal(len(rows))
         return best(tree, rows, view.mean[rows] + draw, 0.0)

@@ -154,7 +154,7 @@ class BoundOptimistic(BoundPolicy):
         """Tell whether the trials pending at `node` would satisfy line 6, so that its children come next."""
         return bool(
             self.policy.ahead
-            and tree.looks[node] > tree.count[node]
+            and tree.trials[node] > tree.count[node]
             and tree.first_child[node] < 0
             and not tree.smallest[node]
             and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
@@ -251,9 +251,9 @@ class GPTreeRules(BoundPolicy):
         """Return the row among `rows` with the highest index."""
         parent = tree.parent[rows]
         depth = tree.depth[rows]
-        own = tree.mean[rows] + self.beta_n * tree.std[rows]
+        upper = tree.mean[rows] + self.beta_n * tree.std[rows]
         above = tree.mean[parent] + self.beta_n * tree.std[parent] + self.variation[depth - 1]
-        bound = np.where(parent < 0, own, np.minimum(own, above))
+        bound = np.where(parent < 0, upper, np.minimum(upper, above))
         return best(tree, rows, bound + self.variation[depth], self.context.tie)
 
     def expand_unmeasured(self, tree: Tree, node: int, t: int) -> bool:

@@ -72,18 +72,21 @@ class BoundAbove(BoundKnowledgeGradient):
         weights = members[0].weights(rows)
         wrong = [view.weight * ndtr(-z) for view, (z, _) in zip(members, doubts, strict=True)]
         unsure = np.sum(wrong, axis=0)
-        some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
-        rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in members]
-        off = [z[some] for z, _ in doubts]
-        own = [spread[some] for _, spread in doubts]
-        joint = [view.seen(questions, rows) / std for view, std in zip(members, own, strict=True)]
+        candidates = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
+        rows, shares = rows[candidates], [np.log(view.weight * weights[candidates]) for view in members]
+        off = [z[candidates] for z, _ in doubts]
+        stds = [spread[candidates] for _, spread in doubts]
+        joint = [view.seen(questions, rows) / std for view, std in zip(members, stds, strict=True)]
 
         def tails(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
-            return [_tails(view, questions[at], own[at], ratio) for view, own in zip(members, joint, strict=True)]
+            return [
+                _tails(view, questions[at], covariance[at], ratio)
+                for view, covariance in zip(members, joint, strict=True)
+            ]
 
         def summed(gain: Callable[[Floats, Floats], Floats], parts: list[Floats]) -> Floats:
-            each = zip(shares, off, parts, strict=True)
-            return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in each]))
+            by_model = zip(shares, off, parts, strict=True)
+            return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in by_model]))
 
         rough, exact = partial(summed, log_rough), partial(summed, log_cleared)
         return largest(tree, questions, tails, rough, exact, FINALISTS)
@@ -113,8 +116,8 @@ class Above(Policy):
     def __post_init__(self) -> None:
         given = None if self.top is None else (self.threshold, self.top)
         fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
-        one = (self.threshold is None) != (self.top is None)
-        need(one, "Above needs either a threshold or a top share", given, fix)
+        exclusive = (self.threshold is None) != (self.top is None)
+        need(exclusive, "Above needs either a threshold or a top share", given, fix)
         if self.top is None:
             why = "since a policy does not know that of the study's values"
             limit = without_unit(self.threshold, "", "threshold", why)

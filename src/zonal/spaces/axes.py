@@ -39,7 +39,7 @@ SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 class Axis(ABC):
     """What every axis answers; most defaults are those of an axis of numbers."""
 
-    symbolic: ClassVar[bool] = False  # whether its values are symbols, which have no distances
+    is_categorical: ClassVar[bool] = False  # whether its values are symbols, which have no distances
     scale: ClassVar[str] = "linear"  # the name by which `Box` takes such an axis, and plots draw it
     measured_in: ClassVar[str] = ""  # the unit of widths and lengthscales, if it is not the axis's unit
     even: ClassVar[bool] = True  # whether all parts of a level are equal, so that all or none can be split
@@ -60,18 +60,18 @@ class Axis(ABC):
         """The number of values, None if it is continuous."""
 
     @abstractmethod
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
 
     def check(self) -> None:
         """Raise if this axis, read from a file, is not possible."""
-        possible = alike(self, self.again()) and isinstance(self.name, str)
+        possible = alike(self, self.revalidated()) and isinstance(self.name, str)
         need(possible, "this is not an axis that Zonal has made", self, RESTORE)
 
     def is_part(self, part: Part) -> bool:
         """Tell whether a part, read from a file, is what its own description gives, up to rounding."""
         try:
-            offset, size, edges = self.take(self.plain(part), 2)
+            offset, size, edges = self.parse(self.to_json(part), 2)
         except (ValueError, OverflowError):
             return False
         pairs = zip((offset, size, *edges), (*part[:2], *part[2]), strict=True)
@@ -118,13 +118,13 @@ class Axis(ABC):
         """Tell whether two parts overlap; a shared edge does not count."""
 
     @abstractmethod
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether a part lies within another, up to rounding."""
 
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges differ from those of other parts after rounding."""
         _, size, (low, high) = part
-        return self.symbolic or abs(high - low - size) <= size / 4
+        return self.is_categorical or abs(high - low - size) <= size / 4
 
     def share(self, part: Part) -> float:
         """Return how much of the axis lies in a part."""
@@ -143,7 +143,7 @@ class Axis(ABC):
         return places
 
     @abstractmethod
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
 
     @abstractmethod
@@ -153,12 +153,12 @@ class Axis(ABC):
     # From the user's description to a part, and back.
 
     @abstractmethod
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes."""
 
     @abstractmethod
-    def plain(self, part: Part) -> Symbol | list[Symbol]:
-        """Return a part ready for JSON, as `take` accepts it."""
+    def to_json(self, part: Part) -> Symbol | list[Symbol]:
+        """Return a part ready for JSON, as `parse` accepts it."""
 
     @abstractmethod
     def text(self, part: Part) -> str:
@@ -166,7 +166,7 @@ class Axis(ABC):
 
     @abstractmethod
     def from_text(self, text: str) -> PartLike | None:
-        """Return, from a text, an argument for `take`; None for the whole axis."""
+        """Return, from a text, an argument for `parse`; None for the whole axis."""
 
     def named(self, text: str, arity: int) -> tuple[float, float] | None:
         """Return the exact edges of the cell that is printed as this text; None if what is printed is exact."""
@@ -196,7 +196,7 @@ class Axis(ABC):
         """Return positions on the axis, and weights, that average over what a feedback measures of a part."""
 
     @abstractmethod
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
 
     def factor(self, factor: Factor) -> Factor:
@@ -243,7 +243,7 @@ class ContinuousAxis(Axis):
         """Return the distances of positions on the axis from another."""
         return np.abs(places - place)
 
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
         low, high = checked_ends(self.name, (self.low, self.high))
         return replace(self, low=low, high=high, unit=str(self.unit)).with_smallest(self.smallest)
@@ -284,7 +284,7 @@ class ContinuousAxis(Axis):
 
     # From the user's description to a part.
 
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes."""
         try:
             low, high = cast("tuple[float, float]", what)
@@ -314,7 +314,7 @@ class ContinuousAxis(Axis):
         slack, (low, high), (left, right) = ROUNDING * self.side, part[2], other[2]
         return min(high, right) - max(low, left) > (-slack if low == high or left == right else slack)
 
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether a part lies within another, up to rounding."""
         (low, high), (left, right) = outer[2], inner[2]
         slack = ROUNDING * (right - left)
@@ -331,8 +331,8 @@ class ContinuousAxis(Axis):
         """Return the centre in the user's numbers."""
         return float(self.native(np.array(self.low + part[0])))
 
-    def plain(self, part: Part) -> list[Symbol]:
-        """Return a part ready for JSON, as `take` accepts it."""
+    def to_json(self, part: Part) -> list[Symbol]:
+        """Return a part ready for JSON, as `parse` accepts it."""
         return list(self.bounds(part))
 
     def text(self, part: Part) -> str:
@@ -366,7 +366,7 @@ class ContinuousAxis(Axis):
         return number if self.cell(number, pieces)[2] == part[2] else None
 
     def from_text(self, text: str) -> tuple[float, float]:
-        """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
+        """Return, from a text, an argument for `parse`; ends of the axis may be rounded as in names."""
         span = SPAN.fullmatch(text)
         if span is None:
             raise InvalidInput(
@@ -421,17 +421,17 @@ class ContinuousAxis(Axis):
         places, weights = measure.rule(size, panels, order)
         return self.low + offset + places, weights
 
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         offset, size, (low, high) = part
         return size, (offset - size / 2, 0.0, (low, low)), (offset + size / 2, 0.0, (high, high))
 
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
         offset, size, _ = part
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
 
-    def spread(self, number: int) -> Floats:
+    def linspace(self, number: int) -> Floats:
         """Return `number` values from end to end in the user's numbers, or all if there are fewer."""
         return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 

@@ -129,7 +129,7 @@ class Region(ABC):
         """Tell whether another region of the same space overlaps this one."""
 
     @abstractmethod
-    def holds(self, other: Region) -> bool:
+    def contains(self, other: Region) -> bool:
         """Tell whether a region of the same space lies within this one."""
 
     def _neighbour(self, other: Region) -> Self:
@@ -172,7 +172,7 @@ class Space(ABC):
 
     axes: tuple[Axis, ...] | None  # None for a space of members
     names: tuple[str, ...]  # of the axes, or of the features
-    lines: tuple[int, ...]  # the numbers of the axes, or features, that have distances
+    continuous_axes: tuple[int, ...]  # the numbers of the axes, or features, that have distances
 
     @property
     def d(self) -> int:
@@ -182,7 +182,7 @@ class Space(ABC):
     @property
     def continuous(self) -> bool:
         """Whether this is a space of axes that all have distances."""
-        return self.axes is not None and len(self.lines) == len(self.axes)
+        return self.axes is not None and len(self.continuous_axes) == len(self.axes)
 
     @abstractmethod
     def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
@@ -232,15 +232,15 @@ class Space(ABC):
         """Return the leaves if the tree ended at a depth."""
 
     @abstractmethod
-    def typical(self, depth: int, most: int) -> list[Node]:
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
         """Return at most so many cells that represent all of a depth."""
 
     @abstractmethod
-    def inside(self, depth: int, bottom: int) -> int:
+    def n_descendants(self, depth: int, bottom: int) -> int:
         """Return the number of cells of the depth `bottom`, or of members, in the largest cell of a depth."""
 
     @abstractmethod
-    def cut(self) -> int:
+    def default_depth(self) -> int:
         """Return the depth of the smallest regions if none are given."""
 
     @abstractmethod
@@ -282,7 +282,7 @@ class Space(ABC):
         return self.count(depth)
 
     @abstractmethod
-    def deepest(self) -> int | None:
+    def max_depth(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no limit."""
 
     @abstractmethod
@@ -386,5 +386,5 @@ def forbidden_rule(space: Space, forbidden: Forbidden) -> Callable[[Region], boo
     once = isinstance(forbidden, Iterator)  # which can be read once only
     given = listed(forbidden, problem, fix) if once else cast("RegionLike | Sequence[RegionLike]", forbidden)
     regions = [given] if space.is_one(given) else listed(given, problem, fix)
-    made = tuple(map(space.as_region, regions))
-    return Overlapping(made) if made else None
+    excluded = tuple(map(space.as_region, regions))
+    return Overlapping(excluded) if excluded else None

@@ -45,7 +45,7 @@ def _part(above: Level, below: Level) -> bool:
     """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
     columns = (below.start, below.stop, below.first, below.children)
-    if {(own.dtype.kind, own.shape) for own in columns} != {("i", (number,))}:
+    if {(column.dtype.kind, column.shape) for column in columns} != {("i", (number,))}:
         return False
     counted = 0 <= children.min() <= children.max() <= number == children.sum()
     if not (number and counted):
@@ -69,7 +69,7 @@ class FiniteSpace(Space):
     weights: Floats  # shape (n,), in the order of the tree
     rows: Ints  # the user's row number of each member
     names: tuple[str, ...]  # of the features
-    symbolic: bool  # whether features are codes, which have no distances
+    is_categorical: bool  # whether features are codes, which have no distances
     smallest: float | None  # useful weight of a region
     _levels: tuple[Level, ...]
     labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
@@ -82,11 +82,11 @@ class FiniteSpace(Space):
     def _identity(self) -> tuple[Hashable, ...]:
         """Return what distinguishes this space from others, except the members themselves."""
 
-    def _keep(self, names: Iterable[str], levels: Iterable[Level], **own: Any) -> None:
+    def _keep(self, names: Iterable[str], levels: Iterable[Level], **attributes: Any) -> None:
         """Set all attributes, once."""
         for column in ("features", "weights", "rows"):
-            own[column].flags.writeable = False
-        vars(self).update(own, names=tuple(names), _levels=tuple(levels))
+            attributes[column].flags.writeable = False
+        vars(self).update(attributes, names=tuple(names), _levels=tuple(levels))
 
     @abstractmethod
     def describe(self, region: SubsetRegion) -> str:
@@ -97,7 +97,7 @@ class FiniteSpace(Space):
         """Return a region as plain numbers and texts."""
 
     @property
-    def ways(self) -> list[Sequence[Hashable]]:
+    def label_sets(self) -> list[Sequence[Hashable]]:
         """The possible names of rows, each in the user's order: labels, or else numbers."""
         return [range(len(self.rows)) if self.labels is None else self.labels]
 
@@ -119,9 +119,9 @@ class FiniteSpace(Space):
         return len(self.weights)
 
     @cached_property
-    def lines(self) -> tuple[int, ...]:  # type: ignore[override]
+    def continuous_axes(self) -> tuple[int, ...]:  # type: ignore[override]
         """The numbers of the features that have distances."""
-        return () if self.symbolic else tuple(range(self.d))
+        return () if self.is_categorical else tuple(range(self.d))
 
     def with_smallest(self) -> Self:
         """Return the space itself: its members are its smallest regions."""
@@ -139,7 +139,7 @@ class FiniteSpace(Space):
         whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
             list(map(type, self.names)) == [str] * self.features.shape[1]
-            and isinstance(self.symbolic, bool)
+            and isinstance(self.is_categorical, bool)
             and (self.labels is None or len(self.labels) == size)
             and self.features.dtype.kind == "f"
             and self.rows.dtype.kind == "i"
@@ -183,19 +183,21 @@ class FiniteSpace(Space):
         """Return the size of the smallest cells if the tree ended at a depth, for people."""
         above = zip(self._levels[:depth], self._ends, strict=False)
         cells = [*above, (self.level(depth), slice(None))]
-        start, stop = (np.concatenate([getattr(own, edge)[at] for own, at in cells]) for edge in ("start", "stop"))
+        start, stop = (
+            np.concatenate([getattr(level, edge)[at] for level, at in cells]) for edge in ("start", "stop")
+        )
         if (stop - start == 1).all():
             return f"single {self._called}"
         weights = sums(self.weights, start, stop)
         return f"{self._called} of weight {weights.min():.4g} to {weights.max():.4g}"
 
-    def typical(self, depth: int, most: int) -> list[Node]:
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: some of them, spread evenly."""
         number = self.count(depth)
         spread = np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
         return [(depth, index) for index in spread.tolist()]
 
-    def inside(self, depth: int, bottom: int) -> int:
+    def n_descendants(self, depth: int, bottom: int) -> int:
         """Return the number of members in the largest cell of a depth."""
         level = self.level(depth)
         return int((level.stop - level.start).max())
@@ -203,16 +205,16 @@ class FiniteSpace(Space):
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
-            return in_order(values, self.ways, what)
+            return in_order(values, self.label_sets, what)
         problem = f"{what} by name need members with labels"
         need(self.labels is not None, problem, self, "Pass one per point, in order.")
-        return by_name(values, [str(label) for label in self.ways[0]], what)
+        return by_name(values, [str(label) for label in self.label_sets[0]], what)
 
-    def deepest(self) -> int:
+    def max_depth(self) -> int:
         """Return the depth of the deepest cells."""
         return len(self._levels) - 1
 
-    cut = deepest  # single members are the smallest regions
+    default_depth = max_depth  # single members are the smallest regions
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> SubsetRegion:
         """Return the region of a node of the tree."""
@@ -255,7 +257,7 @@ class FiniteSpace(Space):
     @cached_property
     def _sides(self) -> Floats:
         extent = self.features.max(axis=0) - self.features.min(axis=0)
-        return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
+        return np.where(extent > 0, extent, 1.0) if not self.is_categorical else np.ones(self.d)
 
     def reach(self, depth: int, feedback: Feedback) -> Floats:
         """Return the largest range of each feature in a cell of a depth; for codes, 1 if there are several."""
@@ -266,7 +268,7 @@ class FiniteSpace(Space):
         padded = np.concatenate([self.features, self.features[-1:]])
         high, low = (np.asarray(pick.reduceat(padded, edges, axis=0))[::2] for pick in (np.maximum, np.minimum))
         extent = (high - low).max(axis=0)
-        return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
+        return (extent > 0).astype(float) if self.is_categorical else np.asarray(extent)
 
     def check_feedback(self, feedback: Feedback) -> None:
         """Raise if a feedback has no meaning here."""
@@ -281,8 +283,8 @@ class FiniteSpace(Space):
     ) -> Subsets:
         """Return what measurements of regions average over, with the usual feedback or each with its own."""
         feedbacks = [usual] * len(regions) if others is None else others
-        each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
-        return Subsets([members for members, _ in each], [shares for _, shares in each])
+        measured = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
+        return Subsets([members for members, _ in measured], [shares for _, shares in measured])
 
     def member_names(self, region: SubsetRegion) -> list[Hashable]:
         """Return the members by label, or by row number if they have none."""
@@ -293,9 +295,9 @@ class FiniteSpace(Space):
     def _row_of(self) -> dict[Hashable, int]:
         """The row of each name; names of several rows are left out."""
         rows: dict[Hashable, int] = {}
-        for way in self.ways[self.labels is None :]:
-            times = Counter(way)
-            rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
+        for labels in self.label_sets[self.labels is None :]:
+            times = Counter(labels)
+            rows = {name: row for row, name in enumerate(labels) if times[name] == 1} | rows
         return rows
 
     def subset(self, what: RegionLike | None, feedback: Feedback | None) -> SubsetRegion:
@@ -303,7 +305,7 @@ class FiniteSpace(Space):
         checked_view(feedback)
         series = as_series(what)
         mask = series is not None and series.values.dtype == bool
-        listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
+        listed = self._listed(in_order(what, self.label_sets, "a mask") if mask else what)
         numbers = listed.ndim == 1 and listed.size and listed.dtype.kind in "iu"
         need(numbers, "a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         wrong = listed[(listed < 0) | (listed >= self.size)].tolist()
@@ -336,7 +338,7 @@ class FiniteSpace(Space):
             hash(name)
             row = self._row_of.get(as_label(name))
         if row is None and isinstance(name, str) and self._row_of:
-            fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
+            fix = f"Pass names such as {next(iter(self.label_sets[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)
         return row
 
@@ -355,11 +357,11 @@ def nested_levels(paths: list[tuple[str, ...]], weights: Floats, least: float) -
         below: list[tuple[int, int]] = []
         cells = []
         for start, stop in runs:
-            own = _children(paths, start, stop, len(levels))
-            if least and any(float(weights[a:b].sum()) < least for a, b in own):
-                own = []
-            cells.append((start, stop, len(below), len(own)))
-            below += own
+            children = _children(paths, start, stop, len(levels))
+            if least and any(float(weights[a:b].sum()) < least for a, b in children):
+                children = []
+            cells.append((start, stop, len(below), len(children)))
+            below += children
         levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
         runs = below
     return levels

@@ -50,7 +50,7 @@ def arranged(
         if along is None and coordinates is not None and name in coordinates:
             along = coordinates[name]
         axis = space.axes[space.names.index(name)]
-        if along is not None and not axis.symbolic and _is_downward(along, name, table.shape[at]):
+        if along is not None and not axis.is_categorical and _is_downward(along, name, table.shape[at]):
             table = np.flip(table, at)
     return table.transpose([names.index(name) for name in space.names])
 
@@ -69,10 +69,10 @@ def _is_downward(along: ArrayLike, name: str, size: int) -> bool:
 
 def _check_order(space: AxisSpace, values: ArrayLike, what: str) -> None:
     """Raise if an array without names fits the smallest regions only with its dimensions in another order."""
-    shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.deepest()
+    shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.max_depth()
     if bottom is None or not 2 <= len(shape) == space.d <= 6:
         return
-    cells = [own.places or pieces for own, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
+    cells = [axis.places or pieces for axis, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
     if _fits(shape, cells, space):
         return
     for order in itertools.permutations(range(space.d)):
@@ -84,8 +84,8 @@ def _check_order(space: AxisSpace, values: ArrayLike, what: str) -> None:
 
 def _fits(shape: tuple[int, ...], cells: list[int], space: AxisSpace) -> bool:
     """Tell whether numbers of pixels divide the smallest regions evenly, or these the pixels."""
-    each = zip(shape, cells, space.axes, strict=True)
-    return all(n == m if axis.places else n and (n % m == 0 or m % n == 0) for n, m, axis in each)
+    by_axis = zip(shape, cells, space.axes, strict=True)
+    return all(n == m if axis.places else n and (n % m == 0 or m % n == 0) for n, m, axis in by_axis)
 
 
 def _fix(space: AxisSpace) -> str:

@@ -25,7 +25,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     """
     frame = as_frame(X)
     if frame is None and isinstance(X, Mapping):
-        labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
+        labels = next((series.labels for series in map(as_series, X.values()) if series is not None), None)
         frame = Columns({str(name): column for name, column in X.items()}, labels)
     if frame is not None:
         return _joined(frame), tuple(frame.columns), useful(frame.labels)
@@ -46,11 +46,11 @@ def told_labels(labels: Sequence[Hashable] | DataSeries, size: int) -> Labels:
 
 def _joined(frame: Columns) -> Floats:
     """Return columns side by side, pandas ones aligned by the labels of the first."""
-    ways = [] if frame.labels is None else [frame.labels]
+    label_sets = [] if frame.labels is None else [frame.labels]
     tables, sizes = [], {}
-    for name, own in frame.columns.items():
+    for name, column in frame.columns.items():
         what = f"column {name}"
-        tables.append(checked_features(in_order(own, ways, what), what))
+        tables.append(checked_features(in_order(column, label_sets, what), what))
         shape = tables[-1].shape
         sizes[name] = shape[0]
         need(shape[1] == 1, f"{what} must hold one number per row", shape, "Pass several columns instead.")
@@ -131,8 +131,8 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     given = mapped(values, f"{what} must be a mapping of leaves", "Name every leaf.")
     texts = all(isinstance(name, str | int | float | np.generic) for name in given)
     need(texts, f"{what} must be by name", list(given), "Name every leaf.")
-    named, known = {str(name): value for name, value in given.items()}, set(leaves)
-    strangers = (name for name in named if name not in known)
+    named, expected = {str(name): value for name, value in given.items()}, set(leaves)
+    strangers = (name for name in named if name not in expected)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
     refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
     width = as_array(next(iter(named.values()))).size

@@ -48,13 +48,13 @@ class SubsetRegion(Region):
     def check(self) -> None:
         """Raise if this region, read from a file, is not possible in its space."""
         if self.node is not None:
-            there = replace(self, feedback=None) == self.space.cell(self.node)
+            possible = replace(self, feedback=None) == self.space.cell(self.node)
         elif self.chosen is None:
-            there = 0 <= self.start < self.stop <= self.space.size
+            possible = 0 <= self.start < self.stop <= self.space.size
         else:
             edges = np.array([-1, *self.chosen, self.space.size])
-            there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
-        need(there, "there is no such region in this space", self.key, "Describe the region again.")
+            possible = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
+        need(possible, "there is no such region in this space", self.key, "Describe the region again.")
 
     @cached_property
     def positions(self) -> Ints:
@@ -79,7 +79,7 @@ class SubsetRegion(Region):
         """The weighted mean of the features, shape (d,)."""
         at = self.positions
         inside = self.space.features[at]
-        if self.space.symbolic:
+        if self.space.is_categorical:
             return np.where((inside == inside[0]).all(axis=0), inside[0], np.nan)
         return np.asarray(np.average(inside, axis=0, weights=self.space.weights[at]))
 
@@ -108,7 +108,7 @@ class SubsetRegion(Region):
     @property
     def x(self) -> Any:
         """The centre; for leaves without features the name."""
-        return self.name if self.space.symbolic else self.center
+        return self.name if self.space.is_categorical else self.center
 
     def overlaps(self, other: Region) -> bool:
         """Tell whether a region of the same space shares members with this one."""
@@ -117,7 +117,7 @@ class SubsetRegion(Region):
             return self.start < theirs.stop and theirs.start < self.stop
         return bool(np.isin(self.positions, theirs.positions).any())
 
-    def holds(self, other: Region) -> bool:
+    def contains(self, other: Region) -> bool:
         """Tell whether all members of a region of the same space are members of this one."""
         theirs = self._neighbour(other)
         if self.chosen is None and theirs.chosen is None:
@@ -132,20 +132,20 @@ class SubsetRegion(Region):
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         weights = self.space.weights[self.positions]
         drawn = rng.choice(self.positions, number, p=weights / weights.sum())
-        if self.space.symbolic:
-            each, of_drawn = np.unique(drawn, return_inverse=True)
-            names = [self.space.region([int(self.space.rows[place])]).name for place in each]
+        if self.space.is_categorical:
+            distinct, of_drawn = np.unique(drawn, return_inverse=True)
+            names = [self.space.region([int(self.space.rows[place])]).name for place in distinct]
             return [names[at] for at in of_drawn.tolist()]
         return np.asarray(self.space.features[drawn])
 
     def nearest(self) -> Ints:
         """Return the position of the member nearest to the centre, as an array."""
-        if self.space.symbolic:
+        if self.space.is_categorical:
             return self.positions[:1]
         far = (self.space.features[self.positions] - self.center) / self.space.sides()
         return self.positions[[int(np.argmin((far**2).sum(axis=1)))]]
 
-    def some(self, number: int) -> tuple[Ints, Floats]:
+    def subsample(self, number: int) -> tuple[Ints, Floats]:
         """Return positions and shares of `number` members spread evenly over the weight, or of all."""
         weights = self.space.weights[self.positions]
         if number >= len(weights):

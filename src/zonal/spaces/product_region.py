@@ -65,10 +65,10 @@ class ProductRegion(Region):
     def check(self) -> None:
         """Raise if this region, read from a file, is not possible in its space."""
         if self.node is not None:
-            there = alike(replace(self, feedback=None), self.space.cell(self.node))
+            possible = alike(replace(self, feedback=None), self.space.cell(self.node))
         else:
-            there = self.parts is None and all(axis.is_part(part) for axis, part in self.along)
-        need(there, "there is no such region in this space", self.edges, "Describe the region again.")
+            possible = self.parts is None and all(axis.is_part(part) for axis, part in self.along)
+        need(possible, "there is no such region in this space", self.edges, "Describe the region again.")
 
     @property
     def bounds(self) -> Floats:
@@ -129,7 +129,7 @@ class ProductRegion(Region):
     def faces(self, axis: int) -> tuple[float, ProductRegion, ProductRegion]:
         """Return the distance of the two faces across an axis, in its units, and the faces: lower, upper."""
         parts = [part for _, part in self.along]
-        run, *ends = self.space.axes[axis].faces(parts[axis])
+        run, *ends = self.space.axes[axis].end_points(parts[axis])
         low, high = (zip(*parts[:axis], end, *parts[axis + 1 :], strict=True) for end in ends)
         return run, ProductRegion(self.space, None, None, *low), ProductRegion(self.space, None, None, *high)
 
@@ -144,9 +144,11 @@ class ProductRegion(Region):
         """The centre; with symbols, the centre or the symbols of each axis by name; for sequences, the pool."""
         if self.space.continuous:
             return self.center
-        if self.space.spelled:
+        if self.space.is_sequence:
             return self.name
-        return {axis.name: (axis.plain if axis.symbolic else axis.center)(part) for axis, part in self.along}
+        return {
+            axis.name: (axis.to_json if axis.is_categorical else axis.center)(part) for axis, part in self.along
+        }
 
     @property
     def share(self) -> float:
@@ -158,10 +160,10 @@ class ProductRegion(Region):
         pairs = zip(self.along, self._neighbour(other).along, strict=True)
         return all(axis.overlap(ours, theirs) for (axis, ours), (_, theirs) in pairs)
 
-    def holds(self, other: Region) -> bool:
+    def contains(self, other: Region) -> bool:
         """Tell whether a region of the same space lies within this one, up to rounding."""
         pairs = zip(self.along, self._neighbour(other).along, strict=True)
-        return all(axis.holds(ours, theirs) for (axis, ours), (_, theirs) in pairs)
+        return all(axis.contains(ours, theirs) for (axis, ours), (_, theirs) in pairs)
 
 
 def parts_of(space: AxisSpace, what: RegionLike) -> list[PartLike | None]:
@@ -172,11 +174,11 @@ def parts_of(space: AxisSpace, what: RegionLike) -> list[PartLike | None]:
         refuse(unknown, "a region names an axis that is not there", f"Axes: {space.names}.")
         return [what.get(name) for name in space.names]
     if not space.continuous:
-        axis = next(axis for axis in space.axes if axis.symbolic)
+        axis = next(axis for axis in space.axes if axis.is_categorical)
         raise InvalidInput(
             "a region of a space with symbols must be a mapping from axis to part",
             what,
-            f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
+            f"Pass for example {{{axis.name!r}: {axis.to_json(axis.cell(0, 2))!r}}}.",
         )
     if _has_units(what) and len(what) == space.d:
         return list(what)  # each axis has its own unit
@@ -196,12 +198,12 @@ def _has_units(what: RegionLike) -> TypeGuard[Sequence[PartLike]]:
 
 def node_of(space: AxisSpace, region: ProductRegion) -> tuple[int, int] | None:
     """Return the node of the tree whose cell a region is; None if there is none."""
-    split = sum(axis.symbolic and axis.number_of(part, 1) is None for axis, part in region.along)
-    bottom = space.deepest()
-    depths = range(split, MOST_LEVELS if bottom is None else bottom + 1) if space.lines else [split]
+    split = sum(axis.is_categorical and axis.number_of(part, 1) is None for axis, part in region.along)
+    bottom = space.max_depth()
+    depths = range(split, MOST_LEVELS if bottom is None else bottom + 1) if space.continuous_axes else [split]
     for depth in depths:
-        each = zip(region.along, space.pieces(depth), strict=True)
-        numbers = [axis.number_of(part, pieces) for (axis, part), pieces in each]
+        by_axis = zip(region.along, space.pieces(depth), strict=True)
+        numbers = [axis.number_of(part, pieces) for (axis, part), pieces in by_axis]
         left = [number for number in numbers if number is not None]
         if space.slots(depth) and len(left) == len(numbers):
             index, scale = 0, 1

@@ -20,6 +20,7 @@ from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, as_array
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.product_region import ProductRegion
 
+SEQUENCE = "sequence"  # the key of a region in a mapping
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
 
@@ -65,7 +66,7 @@ class Sequences(AxisSpace):
     ('ATNNNNNN', 0.03125)
     """
 
-    spelled: ClassVar[str] = "sequence"
+    is_sequence: ClassVar[bool] = True
     from_text = Space.from_text
     axes: tuple[CategoricalAxis, ...]
     order: tuple[int, ...]
@@ -129,7 +130,7 @@ class Sequences(AxisSpace):
 
     def warning(self, looks: int) -> str:
         """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
-        positions = self.deepest() or 0
+        positions = self.max_depth() or 0
         pools, needed = self.arity**positions, self.arity * positions
         if pools <= TOO_MANY or (needed <= looks and pools < HOPELESS):
             return ""
@@ -160,9 +161,9 @@ class Sequences(AxisSpace):
         """
         pool: RegionLike | None = what
         if isinstance(what, Mapping):
-            unknown = (key for key in what if key != self.spelled)
-            refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
-            pool = what.get(self.spelled)
+            unknown = (key for key in what if key != SEQUENCE)
+            refuse(unknown, "a region of sequences has no such key", f"Pass {SEQUENCE!r}.")
+            pool = what.get(SEQUENCE)
         if not isinstance(pool, str | Sequence):
             problem = "a region must be text, or an entry per position"
             raise InvalidInput(problem, pool, "Pass 'ATNNNNNN'.")
@@ -176,7 +177,7 @@ class Sequences(AxisSpace):
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
-        return {self.spelled: region.name}
+        return {SEQUENCE: region.name}
 
     def point(self, values: Sequence[Symbol]) -> str:
         """Return a sequence as text, given its symbol at each position."""
@@ -198,9 +199,9 @@ class Sequences(AxisSpace):
         shape, size = (self.arity,) * self.length, self.arity**self.length
         problem = f"a table of all {self.arity}^{self.length} sequences is too long"
         need(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
-        own, labels = as_series(values) or (values, None)
+        column, labels = as_series(values) or (values, None)
         if named := useful(labels):
-            values = dict(zip(named, own, strict=True))
+            values = dict(zip(named, column, strict=True))
         if not isinstance(values, Mapping):
             table = as_array(values)
             return table.reshape(shape) if table.shape == (size,) else table
@@ -229,7 +230,7 @@ class Sequences(AxisSpace):
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         pools: Any = region.symbols
-        return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
+        return self._joint.join(self._codes.get(pool) or f"[{self._joint.join(pool)}]" for pool in pools)
 
     @cached_property
     def _joint(self) -> str:
@@ -239,20 +240,20 @@ class Sequences(AxisSpace):
     def _sets(self) -> dict[str, tuple[str, ...]]:
         """The symbols that each code stands for: of DNA, RNA or proteins, a sign for any, and single symbols."""
         alphabet = self.alphabet
-        some: dict[str, Sequence[str]] = {}
+        ambiguous: dict[str, Sequence[str]] = {}
         for base in "TU":
             if set(alphabet) == {*"ACG", base}:
-                some = {code: members.replace("T", base) for members, code in IUPAC.items()}
+                ambiguous = {code: members.replace("T", base) for members, code in IUPAC.items()}
         if set(AMINO_ACIDS) <= set(alphabet) and not set(OF_AMINO_ACIDS) & set(alphabet):
-            some = dict(OF_AMINO_ACIDS)
+            ambiguous = dict(OF_AMINO_ACIDS)
         every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
-        pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
-        return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
+        pools = ambiguous | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
+        return {code: tuple(symbol for symbol in alphabet if symbol in pool) for code, pool in pools.items()}
 
     @cached_property
     def _codes(self) -> dict[tuple[str, ...], str]:
         """The code of each set of symbols that has one, the first if it has two."""
-        return {own: code for code, own in reversed(self._sets.items())}
+        return {pool: code for code, pool in reversed(self._sets.items())}
 
     def _parse(self, text: str) -> list[list[str]]:
         """Return the symbols at each position."""

@@ -160,7 +160,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
         panel = Map(study, j, k, symbols)
         mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
-        others = {space.names[at]: bounds[at] for at in space.lines if at not in (j, k)}
+        others = {space.names[at]: bounds[at] for at in space.continuous_axes if at not in (j, k)}
         own = {"axes": [j, k], "symbols": {name: str(one) for name, one in symbols.items()}, "others": others}
         drawn.append({**own, "mean": _short(mean), "std": _short(std)})
     return drawn
