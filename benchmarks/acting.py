@@ -33,9 +33,9 @@ class Straddle(Leaves):
 
     threshold: float = 0.0
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
-        limit = setting.sign * self.threshold - setting.zero
-        return best(tree, rows, 1.96 * tree.std[rows] - np.abs(tree.mean[rows] - limit), setting.tie)
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
+        limit = context.sign * self.threshold - context.zero
+        return best(tree, rows, 1.96 * tree.std[rows] - np.abs(tree.mean[rows] - limit), context.tie)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class World:
 
     @property
     def cells(self) -> list[Any]:
-        depth = self.space.deepest()
+        depth = self.space.max_depth()
         return [self.space.cell((depth, index)) for index in range(len(self.truth))]
 
 
@@ -61,7 +61,7 @@ def drawn(d: int, seed: int) -> World:
     kernel = zn.RBF(1.0, scale)
     landscape = model_of(space, kernel, None, "maximize").draw(np.random.default_rng([seed, d])).landscape
     exact = landscape.simulate(0.0, 0)
-    depth = space.deepest() or 0
+    depth = space.max_depth() or 0
     truth = np.array([exact.average(space.cell((depth, index))) for index in range(cells**d)])
     return World(space, truth, landscape.simulate, kernel)
 

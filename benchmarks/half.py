@@ -153,7 +153,7 @@ def any_step(
     return QUESTIONS(self, tree, views, number)
 
 
-QUESTIONS = knowledge_gradient.KnowledgeRules.questions
+QUESTIONS = knowledge_gradient.BoundKnowledgeGradient.questions
 NO_RETRY = 1 << 30
 PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
@@ -161,7 +161,7 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "an opening of 8 cells": [(rounds, "MOST_OPENING_CELLS", 8)],
     "the guard never": [(knowledge_gradient, "OFTEN", NO_RETRY), (knowledge_gradient, "SELDOM", NO_RETRY)],
     "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
-    "not step by step": [(knowledge_gradient.KnowledgeRules, "questions", any_step)],
+    "not step by step": [(knowledge_gradient.BoundKnowledgeGradient, "questions", any_step)],
     "a gain of several looks": [(knowledge_gradient, "largest", several_looks)],
 }
 

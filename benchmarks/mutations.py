@@ -32,7 +32,7 @@ class Fault(NamedTuple):
 FAULTS = {
     "ties go to nobody": Fault("policies/base.py", "values[top] - tie", "values[top] + tie", "policies"),
     "M counts too many nodes": Fault(
-        "policies/gpoo.py", "log_nodes(setting.counts[:-1])", "log_nodes(setting.counts)", "policies"
+        "policies/gpoo.py", "log_nodes(context.counts[:-1])", "log_nodes(context.counts)", "policies"
     ),
     "the envelope's breakpoints weigh the same": Fault(
         "policies/gain.py", "log_f(np.maximum(near, 0.0))", "log_f(0.0 * near)", "policies/test_gain.py"

@@ -61,7 +61,7 @@ def campaign(
     study = zn.Study(SPACE, budget=budget, rng=search, **settings)
     study.optimize(measure, tolerance=tolerance)
     found = study.recommend()
-    depth = SPACE.deepest() or 0
+    depth = SPACE.max_depth() or 0
     truth = [measure.average(SPACE.cell((depth, index))) for index in range(256)]
     own = measure.average(found.region)
     return abs(own - found.mean) <= WITHIN * found.std, max(truth) - own <= found.gap

@@ -53,7 +53,7 @@ def halving(
     As many of them as each of its rounds can measure at least once; every round has the same share of the budget.
     """
     space = landscape.space
-    deepest = space.deepest()
+    deepest = space.max_depth()
     number = space.leaves(deepest)
     arms = max(n for n in range(1, min(number, budget) + 1) if n * _rounds(n) <= budget)
     left = cut(space, deepest, rng.choice(number, arms, replace=False).tolist())

@@ -60,7 +60,7 @@ class BoTorch:
         torch.set_num_threads(1)
         torch.manual_seed(int(rng.integers(2**31)))
         space = landscape.space
-        cells = cut(space, space.deepest())
+        cells = cut(space, space.max_depth())
         places = np.array([self.features(cell) for cell in cells], dtype=float)
         x = torch.tensor((places - places.min(axis=0)) / np.ptp(places, axis=0))
         given = None if self.noise is None else torch.tensor([self.noise(cell) ** 2 for cell in cells]).double()

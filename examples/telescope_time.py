@@ -59,7 +59,7 @@ class Unaware(StudyPlayer):
 def tour(landscape: Landscape, instrument, budget: float, rng: np.random.Generator) -> zn.Region:
     """Look at smallest patches drawn at random, always the nearest next: as many as the time allows."""
     space = landscape.space
-    deepest = space.deepest()
+    deepest = space.max_depth()
     drawn = cut(space, deepest, rng.permutation(space.leaves(deepest))[: int(budget / (FIXED + SETTLE))].tolist())
     directions = np.array([_direction(*cell.center) for cell in drawn])
     number = len(drawn)

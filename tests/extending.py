@@ -19,7 +19,7 @@ def page() -> dict[str, Any]:
         NAME
     )  # where dataclasses look up their types, and pickles their classes
     for number, code in enumerate(cells(PAGE)):
-        if "own.db" in code:
+        if "disc.db" in code:
             break
         cell = ast.parse(code)
         searches = [one for one in cell.body if "imize(" in ast.unparse(one)]

@@ -9,7 +9,7 @@ from zonal.engine.state import State
 from zonal.gp.model_average import Mixture
 
 COLUMNS = (
-    *("depth", "index", "parent", "first_child", "slot", "count", "looks"),
+    *("depth", "index", "parent", "first_child", "slot", "count", "trials"),
     *("mean", "std", "noise", "reward"),
     *("expanded", "askable", "splittable", "smallest", "forbidden"),
 )

@@ -275,7 +275,9 @@ def kernels(kind: Kind) -> dict[str, Pair]:
     which = symbols(kind.space)
     scales = [0.4 * (axis.high - axis.low) for axis in kind.space.axes if isinstance(axis, ContinuousAxis)]
     periods = [
-        axis.side if isinstance(axis, PeriodicAxis) else None for axis in kind.space.axes if not axis.symbolic
+        axis.side if isinstance(axis, PeriodicAxis) else None
+        for axis in kind.space.axes
+        if not axis.is_categorical
     ]
     several = [0.2 + 0.6 * j / len(which) for j in range(sum(which))]
     if not several:

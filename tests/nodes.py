@@ -11,7 +11,7 @@ from zonal.gp.stats import UNMEASURED
 from zonal.tree import Tree
 
 COLUMNS = (
-    *("depth", "index", "parent", "first_child", "slot", "count", "looks"),
+    *("depth", "index", "parent", "first_child", "slot", "count", "trials"),
     *("mean", "std", "noise", "reward"),
     *("expanded", "askable", "splittable", "smallest", "forbidden"),
 )

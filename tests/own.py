@@ -33,8 +33,8 @@ class Tapered(zn.Feedback):
 class MostUncertain(Leaves):
     """A policy."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
-        return best(tree, rows, tree.std[rows], setting.tie)
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
+        return best(tree, rows, tree.std[rows], context.tie)
 
 
 class Fine(zn.Box):

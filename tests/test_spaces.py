@@ -163,7 +163,7 @@ def test_the_smallest_width_is_the_nearest_possible_one_in_ratio(
 ) -> None:
     wanted = side * share
     box = zn.Box({"x": (0, side)}, arity=arity, smallest=wanted, scale=scale)
-    depth = box.deepest()
+    depth = box.max_depth()
     assert depth is not None
     width = float(box.widths(depth)[0])
     off = abs(math.log(width / wanted))
@@ -172,7 +172,7 @@ def test_the_smallest_width_is_the_nearest_possible_one_in_ratio(
     assert box.smallest is not None
     assert box.smallest[0] == pytest.approx(width)
     exact = zn.Box({"x": (0, side)}, arity=arity, smallest=width, scale=scale)
-    assert (exact.smallest, exact.deepest()) == ((width,), depth)
+    assert (exact.smallest, exact.max_depth()) == ((width,), depth)
 
 
 def test_of_two_smallest_widths_as_near_the_wider_is_taken() -> None:
@@ -417,7 +417,7 @@ def test_the_examples_in_the_documentation_are_true() -> None:
 def test_an_axis_at_its_smallest_is_passed_over_and_the_others_go_on() -> None:
     box = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest={"x": 0.5, "y": 0.015})
     assert [box.level(depth).axis for depth in range(7)] == [0, 1, 1, 1, 1, 1, 1]
-    assert (box.deepest(), box.count(7)) == (7, 128)
+    assert (box.max_depth(), box.count(7)) == (7, 128)
     cells = [box.cell((7, index)) for index in range(128)]
     assert {cell.sizes for cell in cells} == {(0.5, 1 / 64)}
     assert sum(cell.weight for cell in cells) == pytest.approx(1)
@@ -493,7 +493,7 @@ def test_a_space_of_ones_own_is_searched_like_any_other(space: Any, policy: Any)
     best = study.recommend()
     assert landscape.average(best.region.bounds) > 0.8
     assert landscape.best().average > 0.9
-    assert len(cut(space, space.deepest())) == space.count(space.deepest())
+    assert len(cut(space, space.max_depth())) == space.count(space.max_depth())
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (1e6, 1e6 + 1), (-3e-8, 7e-8)])

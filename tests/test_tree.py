@@ -53,7 +53,7 @@ def test_children_are_adjacent_rows_that_know_their_parent() -> None:
     assert column(tree, "slot") == [0, 5, 6, 7, 8, 9, 10]
     assert column(tree, "askable") == [False, True, False, True, True, True, True]
     assert column(tree, "splittable") == [False, True, False, True, True, True, True]
-    assert column(tree, "count") == column(tree, "looks") == [0] * 7
+    assert column(tree, "count") == column(tree, "trials") == [0] * 7
 
 
 def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -> None:

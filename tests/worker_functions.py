@@ -37,8 +37,8 @@ def die(region: zn.Region) -> float:
 
 
 def first_member(region: zn.Region) -> float:
-    assert region.space.size == MEMBERS
     assert isinstance(region, SubsetRegion)
+    assert region.space.size == MEMBERS
     return float(region.points[0, 0]) + len(region.members)
 
 

@@ -93,7 +93,7 @@ class Problem:
     @cached_property
     def depth(self) -> int:
         """The depth of the smallest cells."""
-        return int(self.space.deepest())
+        return int(self.space.max_depth())
 
     @cached_property
     def std(self) -> float:
@@ -189,7 +189,7 @@ def paper(name: str) -> Case:
         feedback, cells = zn.Average(10), CELLS[1]
         space = zn.Box([(0, 1)], smallest=1 / cells)
         exact = zn.simulate(f, feedback)
-        averages = np.array([exact.average(space.cell((space.deepest() or 0, k))) for k in range(cells)])
+        averages = np.array([exact.average(space.cell((space.max_depth() or 0, k))) for k in range(cells)])
 
         def instrument(noises: np.random.Generator) -> Instrument:
             return zn.simulate(f, feedback, 0.1, noises)

@@ -30,12 +30,12 @@ def _tallied(name: str, kind: type = float) -> Any:
     get = attrgetter(name)
 
     def column(tree: Tree) -> NDArray[Any]:
-        made = tree._made
-        if name not in made:
+        columns = tree._made
+        if name not in columns:
             values: NDArray[Any] = np.zeros(tree.size, dtype=kind)
-            values[list(tree.tallies)] = [get(own) for own in tree.tallies.values()]
-            made[name] = _frozen(values)
-        return made[name]
+            values[list(tree.tallies)] = [get(tally) for tally in tree.tallies.values()]
+            columns[name] = _frozen(values)
+        return columns[name]
 
     return property(column)
 
@@ -65,7 +65,7 @@ class Tree:
     precision_variance: Floats = _tallied("with_sem.variance")  # and its variance
     relative: Floats  # noise of one measurement of the usual time, in units of
     unit: float  # what is learned of it; 1 if it is given
-    terms: Any = None  # what looks cost, while a trial is chosen
+    terms: Any = None  # what measurements cost, while a trial is chosen
     mean: Floats
     std: Floats
     std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
@@ -137,14 +137,14 @@ class Tree:
         return _frozen(self.unit * self.relative)
 
     @property
-    def looks(self) -> Ints:
+    def trials(self) -> Ints:
         """Trials told or pending."""
-        looks = self.count
+        trials = self.count
         if self.pending:
-            looks = looks.copy()
+            trials = trials.copy()
             for asked in self.pending.values():
-                looks[asked.row] += 1
-        return _frozen(looks)
+                trials[asked.row] += 1
+        return _frozen(trials)
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
@@ -193,14 +193,14 @@ class Tree:
         """
         size = self.depth.size
         total = size + index.size
-        own: Any = rows[0]
-        parent, first = own, size
+        leaves: Any = rows[0]
+        parent, first = leaves, size
         if len(rows) > 1:
-            own, sizes = np.array(rows), np.array(families)
-            parent, first = own.repeat(sizes), size + sizes.cumsum() - sizes
+            leaves, sizes = np.array(rows), np.array(families)
+            parent, first = leaves.repeat(sizes), size + sizes.cumsum() - sizes
         ints, flags = np.empty((5, total), dtype=np.int64), np.zeros((4, total), dtype=bool)
         ints[:, :size], flags[:, :size] = self._ints, self._flags
-        ints[FIRST_CHILD, own] = first
+        ints[FIRST_CHILD, leaves] = first
         new, new_flags = ints[:, size:], flags[:, size:]
         new[DEPTH] = self.depth[parent] + 1
         new[INDEX], new[PARENT], new[FIRST_CHILD] = index, parent, -1
@@ -208,9 +208,9 @@ class Tree:
         new_flags[SMALLEST], new_flags[FORBIDDEN] = smallest, forbidden
         new_flags[ASKABLE] = True ^ forbidden
         if expanded:
-            flags[EXPANDED, own] = True
+            flags[EXPANDED, leaves] = True
         if not inner:
-            flags[ASKABLE, own] = False
+            flags[ASKABLE, leaves] = False
         twin = Tree(self)._shaped(ints)._flagged(flags)
         twin.relative = np.empty(total)
         twin.relative[:size], twin.relative[size:] = self.relative, noise
@@ -335,7 +335,7 @@ class TreeTable:
         if not isinstance(other, TreeTable):
             return NotImplemented
         pairs = ((getattr(self, column.name), getattr(other, column.name)) for column in fields(self))
-        return all(np.array_equal(one, two, equal_nan=one.dtype.kind == "f") for one, two in pairs)
+        return all(np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f") for ours, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -116,7 +116,7 @@ def observe(node: tuple[int, int] | None, reward: float) -> Callable[[State], St
 
     def observed(state: State) -> State:
         space, feedback = state.problem.space, state.problem.feedback
-        if state.problem.policy.empirical:
+        if state.problem.policy.model_free:
             return commands.observe(state, [Observed(space.cell((0, 0), feedback), reward, None, 0.0, feedback)])
         region = space.cell(node, feedback) if node else off_tree(Kind(space, *_members(space)), 1, 5)[0]
         return commands.observe(state, [Observed(region, reward, None, 0.0, feedback)])
@@ -129,7 +129,7 @@ def observe_otherwise(*views: Feedback) -> Callable[[State], State]:
 
     def observed(state: State) -> State:
         space = state.problem.space
-        if state.problem.policy.empirical:
+        if state.problem.policy.model_free:
             return observe((0, 0), 0.3)(state)
         for view in views:
             with suppress(zn.InvalidInput):
@@ -146,7 +146,7 @@ def difference(reward: float, told: bool = False) -> Callable[[State], State]:
 
     def differed(state: State) -> State:
         space, feedback = state.problem.space, state.problem.feedback
-        if state.problem.policy.empirical:
+        if state.problem.policy.model_free:
             return tell(reward)(state)
         one, other = (space.cell(node, feedback) for node in ((0, 0), (1, 0)))
         if not told:
@@ -282,8 +282,9 @@ def answered(state: State) -> tuple[Any, ...]:
     space, feedback = state.problem.space, state.problem.feedback
     best = confidence.ranking(state.posterior_table(), binding.recommend(state), 3)
     said: list[Any] = [best, state.belief.relative_std(state.belief.columns[1]).tobytes()]
-    if not state.problem.policy.empirical:
-        cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
+    if not state.problem.policy.model_free:
+        nodes = space.representative_cells(3 if space.max_depth() is None else 2, 4)
+        cells = [space.cell(node, feedback) for node in nodes]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
         said += [confidence.standings(state.posterior_table(), views(state, pending=False), np.array(best), 0.05)]
         joint = state.belief.joint(feedback.footprints(regions))

@@ -11,14 +11,14 @@ import zonal as zn
 
 ANSWERS: dict[str, tuple[Any, ...]] = {
     "depth": ("3", None, -2, 2.5),
-    "bind": ("rules", None),
+    "bind": ("bound", None),
     "choose": ("0", "here", None, [0], float("nan")),
-    "refines": ("yes", None, 1),
-    "splits": ("no", None, 0),
-    "grows": ("all", None, 0, ["0"], [0.5], [[0]], [-1], [10**6]),
+    "expand_unmeasured": ("yes", None, 1),
+    "should_expand": ("no", None, 0),
+    "nodes_to_expand": ("all", None, 0, ["0"], [0.5], [[0]], [-1], [10**6]),
     "recommend": ("best", None, -1, 10**6),
     "confidence_bands": ("wide", None, ("a", "b"), (0.0, 0.0), (np.zeros(3),)),
-    "urgent": ("0", None, 10**6),
+    "fallback_expand": ("0", None, 10**6),
 }
 
 
@@ -27,7 +27,7 @@ class Own:
 
     def __init__(self, question: str, answer: Any) -> None:
         self._question, self._answer = question, answer
-        self._usual: Any = zn.GPOO() if question == "urgent" else zn.KnowledgeGradient()
+        self._usual: Any = zn.GPOO() if question == "fallback_expand" else zn.KnowledgeGradient()
 
     def __getattr__(self, name: str) -> Any:
         if name == self._question:
@@ -35,11 +35,11 @@ class Own:
         found = getattr(self._usual, name)
         if name != "bind":
             return found
-        return lambda setting: OwnRules(found(setting), self._question, self._answer)
+        return lambda context: BoundOwn(found(context), self._question, self._answer)
 
 
-class OwnRules:
-    """Its rules."""
+class BoundOwn:
+    """The same, bound to a problem."""
 
     def __init__(self, usual: Any, question: str, answer: Any) -> None:
         self._usual, self._question, self._answer = usual, question, answer
@@ -54,7 +54,8 @@ class OwnRules:
 def test_a_wrong_answer_of_a_policy_is_named(question: str, answer: Any) -> None:
     def live() -> None:
         policy: Any = Own(question, answer)
-        forbidden = {"x": (0.4, 0.6)} if question == "urgent" else None  # so that none may be measured at first
+        # So that none may be measured at first.
+        forbidden = {"x": (0.4, 0.6)} if question == "fallback_expand" else None
         study = zn.Study(
             [(0, 1)], budget=8, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=policy, forbidden=forbidden
         )

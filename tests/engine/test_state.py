@@ -104,7 +104,7 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         (event,) = list(after.events)[len(before.events) :]
         made = before.apply_transaction(event)
         kinds |= {type(fact) for fact in event}
-        for name in ("mean", "std", "noise", "count", "looks", "askable", "expanded", "parent", "reward"):
+        for name in ("mean", "std", "noise", "count", "trials", "askable", "expanded", "parent", "reward"):
             assert np.array_equal(getattr(made.posterior_table(), name), getattr(after.posterior_table(), name)), (
                 event,
                 name,
@@ -485,7 +485,7 @@ def test_many_trials_under_way_at_tiny_noise_leave_finite_numbers(noise: float, 
     assert np.isfinite(seen.std).all()
     assert np.isfinite(seen.mean).all()
     told = study.tree.std
-    looked = seen.looks > seen.count
+    looked = seen.trials > seen.count
     assert (seen.std <= told + 1e-9).all()
     apart = ~looked & (told > 1e-3) & (seen.depth >= 3)  # what nobody looks at is not known
     assert not apart.any() or (seen.std[apart] > 0).mean() > 0.9

@@ -23,7 +23,7 @@ from zonal.gp.model_average import Member
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import ProductRegion
+from zonal.spaces import ContinuousAxis, ProductRegion
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -108,7 +108,9 @@ def wave(region: ProductRegion, feedback: Feedback) -> float:
     (center,), (width,) = region.offset, region.sizes
     if feedback == zn.Mean():
         return math.sin(6 * center) * float(np.sinc(3 * width / math.pi))
-    places, weights = feedback.along(region.space.axes[0]).rule(width, 1, 1)
+    axis = region.space.axes[0]
+    assert isinstance(axis, ContinuousAxis)
+    places, weights = feedback.along(axis).rule(width, 1, 1)
     return float(weights @ np.sin(6 * (center + places)))
 
 

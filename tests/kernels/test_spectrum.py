@@ -60,7 +60,7 @@ def test_what_is_returned_may_be_written_into() -> None:
 
 def test_a_change_of_one_symbol_changes_f_by_what_the_kernel_says_on_average() -> None:
     K = ALIKE(EVERY, EVERY)
-    slopes = (zn.Motif(2.0, RHO) + zn.Categorical(0.5, 0.2)).slopes([PlainAxis(symbolic=True)] * 4)
+    slopes = (zn.Motif(2.0, RHO) + zn.Categorical(0.5, 0.2)).slopes([PlainAxis(is_categorical=True)] * 4)
     assert slopes is not None
     for position, slope in enumerate(slopes):
         other = EVERY.copy()

@@ -167,7 +167,7 @@ def test_smallest_regions_cap_the_promise_too(budget: int) -> None:
 
     assert root > 2
     assert regret == pytest.approx(0.5)
-    assert promised(space.deepest()) >= regret
+    assert promised(space.max_depth()) >= regret
     assert promised(None) < regret or budget < 100
 
 

@@ -80,9 +80,9 @@ class Spy(zn.Policy):
     def depth(self, shape: Shape, budget: int) -> int:
         return self.h_max
 
-    def bind(self, setting: PolicyContext) -> BoundPolicy:
-        self.seen.append(setting)
-        return zn.GPOO(delta=zn.GeometricDelta(1), h_max=self.h_max).bind(setting)
+    def bind(self, context: PolicyContext) -> BoundPolicy:
+        self.seen.append(context)
+        return zn.GPOO(delta=zn.GeometricDelta(1), h_max=self.h_max).bind(context)
 
 
 def delta_of(
@@ -96,8 +96,8 @@ def delta_of(
     """Return delta at depths 0 .. h_max + 1 as a study of this problem would use it."""
     spy = Spy(h_max)
     zn.Study(space, budget=1, kernel=kernel, noise=0.1, feedback=feedback, policy=spy)
-    (setting,) = spy.seen
-    delta = deltas.delta_by_depth(zn.LipschitzDelta(L), setting.variation, h_max, theta)
+    (context,) = spy.seen
+    delta = deltas.delta_by_depth(zn.LipschitzDelta(L), context.variation, h_max, theta)
     return [float(value) for value in delta]
 
 

@@ -23,14 +23,14 @@ class Greedy(Leaves):
 
     initial_design: bool = False
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the row with the highest upper bound."""
-        return best(tree, rows, tree.mean[rows] + 0.5 * tree.std[rows], setting.tie)
+        return best(tree, rows, tree.mean[rows] + 0.5 * tree.std[rows], context.tie)
 
 
 @dataclass(frozen=True)
 class Halving(zn.Policy):
-    """The inherited rules, with the initial design."""
+    """The inherited methods, with the initial design."""
 
     initial_design: bool = True
 

@@ -14,7 +14,7 @@ import pytest
 import zonal as zn
 from kinds import KINDS
 from zonal.policies.base import PolicyContext, RngFactory, Views
-from zonal.policies.knowledge_gradient import KnowledgeRules
+from zonal.policies.knowledge_gradient import BoundKnowledgeGradient
 from zonal.tree import Tree
 
 pytestmark = pytest.mark.one_in(2)
@@ -315,7 +315,7 @@ def test_rewards_without_noise_outweigh_all_others() -> None:
 
 
 @dataclass(frozen=True)
-class BadRules(KnowledgeRules):
+class BadBoundPolicy(BoundKnowledgeGradient):
     row: int = 0
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> int:
@@ -326,8 +326,8 @@ class BadRules(KnowledgeRules):
 class Bad(zn.KnowledgeGradient):
     row: int = 0
 
-    def bind(self, setting: PolicyContext) -> BadRules:
-        return BadRules(self, setting, self.row)
+    def bind(self, context: PolicyContext) -> BadBoundPolicy:
+        return BadBoundPolicy(self, context, self.row)
 
 
 @pytest.mark.parametrize("row", [-1, 10**6, 0])

@@ -26,7 +26,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def axes_of(kind: Kind) -> tuple[str, ...] | None:
     """Return the names of the axes of a box or product, for tables with any numbers of pixels."""
     space: Any = kind.space
-    return None if space.axes is None or space.spelled else space.names
+    return None if space.axes is None or space.is_sequence else space.names
 
 
 # Known answers.
@@ -54,7 +54,7 @@ def test_the_runners_up_of_the_sky_are_known(sky: Landscape) -> None:
 
 def test_the_brightest_pixel_of_the_sky_is_the_best_smallest_region(sky: Landscape) -> None:
     assert sky.best().average == pytest.approx(float(datasets.sky().max()))
-    assert sky.space.deepest() == 15
+    assert sky.space.max_depth() == 15
     assert sky.best() == sky.best(15)
     row, column = np.unravel_index(datasets.sky().argmax(), (128, 256))
     low, high = sky.best().region.bounds.T
@@ -238,7 +238,7 @@ def test_the_best_of_every_depth_is_that_of_brute_force(
         node, average = brute_best(kind, landscape, level, sign)
         assert best.region.node == node
         assert best.average == pytest.approx(average, abs=1e-12)
-    deepest = kind.space.deepest()
+    deepest = kind.space.max_depth()
     if deepest is None or deepest >= len(levels):
         return
     smallest = [cell for level in levels for cell in level if not kind.space.may_split(cell)]

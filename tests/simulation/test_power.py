@@ -91,7 +91,7 @@ def test_power_and_maximize_agree_on_the_smallest_region(space: Any) -> None:
     played = short(space, [2]).space
     found = zn.maximize(lambda region: float(region.center[0]), space, 6).region
     assert found.node is not None
-    assert found.node[0] == played.deepest()
+    assert found.node[0] == played.max_depth()
     assert played.cell(found.node).name == found.name
 
 

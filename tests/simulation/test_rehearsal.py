@@ -237,7 +237,7 @@ def test_the_settings_of_a_player_reach_its_study() -> None:
 @EVERY_SPACE
 def test_a_cut_tiles_the_space_and_is_as_long_as_it_says(name: str) -> None:
     space = SPACES[name][0]
-    for depth in range(space.deepest() + 1):
+    for depth in range(space.max_depth() + 1):
         regions = cut(space, depth)
         assert len(regions) == space.leaves(depth)
         assert {region.node for region in regions} == {region.node for region in _tiling(space, depth)}
@@ -250,9 +250,10 @@ def test_a_cut_tiles_the_space_and_is_as_long_as_it_says(name: str) -> None:
 @EVERY_SPACE
 def test_some_regions_of_a_cut_are_picked_by_number(name: str) -> None:
     space = SPACES[name][0]
-    everything = cut(space, space.deepest())
+    everything = cut(space, space.max_depth())
     chosen = [len(everything) - 1, 0, 2]
-    assert [region.node for region in cut(space, space.deepest(), chosen)] == [everything[i].node for i in chosen]
+    some_nodes = [region.node for region in cut(space, space.max_depth(), chosen)]
+    assert some_nodes == [everything[i].node for i in chosen]
 
 
 @pytest.mark.parametrize("name", ["points", "same points", "heavy points", "hierarchy", "hierarchy on a map"])
@@ -260,7 +261,7 @@ def test_below_a_ragged_tree_there_are_only_its_leaves(name: str) -> None:
     space = SPACES[name][0]
     smallest = {leaf.node for leaf in leaves(space)}
     assert len({depth for depth, _ in smallest}) > 1 or name == "heavy points"
-    for depth in (space.deepest(), space.deepest() + 3):
+    for depth in (space.max_depth(), space.max_depth() + 3):
         assert space.leaves(depth) == len(smallest)
         assert {region.node for region in cut(space, depth)} == smallest
 
@@ -434,7 +435,7 @@ def test_coordinates_make_points() -> None:
 def test_levels_make_a_hierarchy() -> None:
     truth = landscape_of(AREAS, "age", levels=["state", "town"])
     assert isinstance(truth.space, zn.Hierarchy)
-    assert truth.space.symbolic
+    assert truth.space.is_categorical
     assert {name: truth.average(truth.space.region(name)) for name in ("a", "b", "a > a2", "b > b1")} == {
         "a": 20, "b": 30, "a > a2": 10, "b > b1": 40,
     }  # fmt: skip
@@ -444,7 +445,7 @@ def test_levels_make_a_hierarchy() -> None:
 def test_levels_with_coordinates_make_a_hierarchy_on_a_map() -> None:
     truth = landscape_of(AREAS, "age", levels=["state", "town"], coords=["lon", "lat"])
     assert isinstance(truth.space, zn.Hierarchy)
-    assert not truth.space.symbolic
+    assert not truth.space.is_categorical
     assert truth.space.names == ("lon", "lat")
     np.testing.assert_allclose(truth.space.region("b > b2").center, [2, 1])
     np.testing.assert_allclose(truth.space.region("a").center, [0.5, 0.5])

@@ -29,7 +29,7 @@ def grown(kind: Kind) -> zn.Study:
     """Return a study with told, pending and outside measurements."""
     pair = next(iter(kinds.kernels(kind).values()))
     # The default grows small trees whole, and then every look at all of a study takes long.
-    small = kind.space.deepest() is not None
+    small = kind.space.max_depth() is not None
     policy = None if small else zn.GPOO(zn.GeometricDelta(2, 0.5))
     study = zn.Study(kind.space, budget=30, kernel=pair.ours, noise=0.1, policy=policy)
     for number in range(6):

@@ -33,7 +33,7 @@ def runs(space: Any, cell: Any) -> list[tuple[int, int]]:
 def test_runs_are_split_down_to_single_numbers_each_once(first: int, more: int, arity: int) -> None:
     space = zn.Box({"layers": (first, first + more)}, arity=arity, scale="integer")
     assert runs(space, space.cell((0, 0))) == [(n, n) for n in range(first, first + more + 1)]
-    depth = space.deepest()
+    depth = space.max_depth()
     assert depth == math.ceil(math.log(more + 1, arity) - 1e-12)
     for level in kinds.levels(space, deepest=depth):
         sizes = {cell.weight for cell in level}
@@ -85,7 +85,7 @@ def test_a_part_is_a_first_and_a_last_number_or_one() -> None:
         [3, 5]
     ]
     assert region_json(one)["bounds"] == {"layers": [4, 4]}
-    assert LAYERS.region({"layers": (1, 4)}).holds(one)
+    assert LAYERS.region({"layers": (1, 4)}).contains(one)
     assert not LAYERS.region({"layers": (1, 3)}).overlaps(one)
     assert LAYERS.region({"layers": (3, 4)}).center.tolist() == [3.5]
 
@@ -169,7 +169,7 @@ def test_points_drawn_in_a_region_lie_in_it(name: str) -> None:
         for one in drawn:
             if isinstance(drawn, list):
                 inside = space.region(one if isinstance(one, str) else {k: at(v) for k, v in one.items()})
-                assert region.holds(inside), one
+                assert region.contains(inside), one
             else:
                 low, high = region.bounds.T
                 assert ((low - 1e-12 <= one) & (one <= high + 1e-12)).all()
@@ -191,7 +191,7 @@ def test_points_are_drawn_by_weight_and_by_decade() -> None:
 
 def test_symbols_may_be_numbers_and_booleans() -> None:
     space = zn.Product({"layers": [1, 2, 4], "shuffle": [True, False], "rate": {0.1: 1, 0.5: 3}, "x": (1, 2)})
-    assert space.lines == (3,)
+    assert space.continuous_axes == (3,)
     region = space.region({"layers": [2, 4], "shuffle": True})
     assert region.name == "layers 2|4, shuffle True, rate any, x 1..2"
     assert (region["layers"], region["shuffle"], region["rate"]) == ((2, 4), (True,), (0.1, 0.5))

@@ -56,18 +56,18 @@ def test_a_region_holds_what_lies_within_it_and_nothing_else(kind: Kind) -> None
     space = kind.space
     root = space.cell((0, 0))
     for cell in kinds.cells(space, most=60, deepest=4):
-        assert root.holds(cell)
-        assert cell.holds(cell)
+        assert root.contains(cell)
+        assert cell.contains(cell)
         again = space.region(cell.as_dict() if not isinstance(cell, SubsetRegion) else cell.members)
-        assert again.holds(cell)
-        assert cell.holds(again)
+        assert again.contains(cell)
+        assert cell.contains(again)
         if not space.may_split(cell):
             continue
         children = space.split(cell)
         for one in children:
-            assert cell.holds(one)
-            assert one.holds(cell) == (len(children) == 1)
-            assert not any(one.holds(other) for other in children if other is not one)
+            assert cell.contains(one)
+            assert one.contains(cell) == (len(children) == 1)
+            assert not any(one.contains(other) for other in children if other is not one)
 
 
 @drawn
@@ -103,7 +103,7 @@ def test_nodes_are_numbered_level_by_level_in_order(kind: Kind) -> None:
 def test_the_tree_ends_where_it_says(kind: Kind) -> None:
     space = kind.space
     reached = list(kinds.levels(space, most=300, deepest=12))
-    deepest = space.deepest()
+    deepest = space.max_depth()
     if deepest is None:
         assert all(space.may_split(cell) for cell in reached[-1])
         return
@@ -200,9 +200,9 @@ def test_points_are_parted_into_as_many_as_arity_says_and_never_torn_apart(kind:
 def test_a_balanced_tree_of_distinct_points_is_as_shallow_as_can_be() -> None:
     X = np.random.default_rng(0).normal(size=(1000, 2))
     space = zn.Points(X)
-    assert space.deepest() == 10
+    assert space.max_depth() == 10
     assert [space.count(depth) for depth in range(11)] == [2**depth for depth in range(10)] + [1000 * 2 - 1024]
-    assert zn.Points(X, arity=10).deepest() == 3
+    assert zn.Points(X, arity=10).max_depth() == 3
 
 
 def test_points_are_split_where_they_spread_widest_relative_to_the_whole() -> None:

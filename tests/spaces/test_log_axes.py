@@ -27,7 +27,7 @@ def test_cells_are_equal_in_decades_and_shown_in_the_users_numbers() -> None:
     np.testing.assert_allclose(cell.bounds, [[10**-3.5, 1e-3]])
     np.testing.assert_allclose(cell.center, [10**-3.25])
     np.testing.assert_allclose(cell.widths, [0.5])
-    assert DOSE.deepest() == 3
+    assert DOSE.max_depth() == 3
 
 
 def test_the_ends_are_the_users_own_to_the_last_bit() -> None:

@@ -53,7 +53,7 @@ def test_nodes_are_exact_integers_down_to_the_last_position() -> None:
     last = 4**30 - 1
     assert SPACE.count(30) == 4**30
     assert SPACE.count(31) == 0
-    assert SPACE.deepest() == 30
+    assert SPACE.max_depth() == 30
     cell = SPACE.cell((30, last))
     assert cell.name == "T" * 30
     assert not SPACE.may_split(cell)
@@ -96,7 +96,7 @@ def test_a_study_that_learns_everything_works_too() -> None:
     result = study.optimize(lambda region: float(region.name.startswith("A")) + 0.01 * float(rng.normal()))
     assert result.success
     assert result.region.name.startswith("A")
-    slopes = study.model.kernel.slopes([PlainAxis(symbolic=True)] * LENGTH)
+    slopes = study.model.kernel.slopes([PlainAxis(is_categorical=True)] * LENGTH)
     assert slopes is not None
     assert len(slopes) == LENGTH
     assert study.predict("ACGTN" * 6).std > 0

@@ -139,7 +139,7 @@ def test_a_study_takes_printed_names() -> None:
     assert study.observe(region.name, 1.0).region.key == region.key
     assert study.predict(region.name).mean == study.predict(region).mean
     with pytest.raises(zn.InvalidInput, match="must be numbers"):
-        DECADES.region(itertools.count())
+        DECADES.region(itertools.count())  # type: ignore[arg-type]
     assert DECADES.region("t 0.5..0.5000000001").widths[1] == pytest.approx(1e-10)
     assert zn.Box([(0, 1)]).region("x 0..1e-300").widths[0] == 1e-300
     with pytest.raises(zn.InvalidInput, match="must begin with the name of an axis"):

@@ -85,7 +85,7 @@ def test_gpoo_goes_down_to_the_smallest_regions_where_they_can_be_reached(kind: 
     study = zn.Study(kind.space, budget=30, kernel=pair.ours, noise=0.01)
     study.optimize(height)
     check_nodes(kind, study)
-    deepest, reached = kind.space.deepest(), int(study.tree.depth.max())
+    deepest, reached = kind.space.max_depth(), int(study.tree.depth.max())
     assert reached >= (1 if deepest is None else min(deepest, 2))
     assert deepest is None or reached <= deepest
 

@@ -415,8 +415,8 @@ def test_arcs_hold_and_overlap_as_their_points_do(start: float, wide: float, oth
     if inside.any():
         assert one.overlaps(two)
     if not inside.all():
-        assert not one.holds(two)
-    if one.holds(two):
+        assert not one.contains(two)
+    if one.contains(two):
         assert one.overlaps(two)
 
 
@@ -447,11 +447,12 @@ def test_tables_and_instruments_look_across_the_cut() -> None:
     assert landscape.average({"hour": (-1.5, 24.0 - 1.5)}) == pytest.approx(7.5)
     seen = zn.simulate(lambda x: x[:, 0], zn.Average(2)).average(CLOCK.region({"hour": (22, 26)}))
     assert seen == pytest.approx((23 + 1) / 2)
-    blurred = CLOCK.axes[0].seen_in(CLOCK.region({"hour": (23, 1)}).along[0][1], zn.Beam(3.0), 16, equal=False)
+    arc = CLOCK.region({"hour": (23, 1)}).along[0][1]
+    blurred = CLOCK.axes[0].pixel_weights(arc, zn.Beam(3.0), 16, equal=False)
     np.testing.assert_allclose(blurred, blurred[::-1], atol=1e-12)
     assert blurred.sum() == pytest.approx(1)
     assert blurred[0] == blurred.max()
-    wide = CLOCK.axes[0].seen_in(CLOCK.region({"hour": (3, 4)}).along[0][1], zn.Beam(1e6), 16, equal=False)
+    wide = CLOCK.axes[0].pixel_weights(CLOCK.region({"hour": (3, 4)}).along[0][1], zn.Beam(1e6), 16, equal=False)
     np.testing.assert_allclose(wide, 1 / 16, atol=1e-3)
 
 
@@ -506,7 +507,7 @@ def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
     assert again.observations[0].region.bounds[0].tolist() == [160, 200]
     assert again.predict({"l": (170, 190)}) == study.predict({"l": (170, -170)})
     assert study.plot().get_xlabel() == "l [deg], ring: 180 is -180"
-    assert CLOCK.axes[0].spread(3).tolist() == [0, 12, 24]
+    assert CLOCK.axes[0].linspace(3).tolist() == [0, 12, 24]
     line = zn.Study(CLOCK, budget=4, kernel=zn.RBF(1.0, 3.0), noise=0.1)
     line.observe({"hour": (22, 25)}, 1.0, sem=0.1)
     line.tell(line.ask(), 0.2)

@@ -82,7 +82,7 @@ def told_rightly(study: zn.Study) -> State:
 def the_same(study: zn.Study, wanted: State, near: float) -> None:
     """Check that a study knows, counts and asks what a state does."""
     state = study._state
-    for name in ("count", "looks", "n_with_sem", "expanded", "askable", "first_child", "forbidden"):
+    for name in ("count", "trials", "n_with_sem", "expanded", "askable", "first_child", "forbidden"):
         assert np.array_equal(getattr(state.posterior_table(), name), getattr(wanted.posterior_table(), name)), (
             name
         )

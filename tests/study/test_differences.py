@@ -12,7 +12,7 @@ import pytest
 import zonal as zn
 from fingerprint import fingerprint
 from zonal.engine.views import views
-from zonal.policies.knowledge_gradient import KnowledgeRules
+from zonal.policies.knowledge_gradient import BoundKnowledgeGradient
 from zonal.spaces import with_feedback
 from zonal.storage.verify import first_difference
 
@@ -108,14 +108,14 @@ def test_differences_cost_at_most_three_times_what_averages_do_and_no_region_tak
 
 def test_the_guard_has_its_turns_if_all_is_told_as_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     guarded: list[bool] = []
-    usual = KnowledgeRules._guarded
+    usual = BoundKnowledgeGradient._guarded
 
-    def counted(self: KnowledgeRules, *arguments: Any) -> Any:
+    def counted(self: BoundKnowledgeGradient, *arguments: Any) -> Any:
         look = usual(self, *arguments)
         guarded.append(look is not None)
         return look
 
-    monkeypatch.setattr(KnowledgeRules, "_guarded", counted)
+    monkeypatch.setattr(BoundKnowledgeGradient, "_guarded", counted)
     study = zn.Study(LINE, budget=24, noise=0.1, rng=0)
     for _ in range(24):
         trial = study.ask()

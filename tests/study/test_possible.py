@@ -32,7 +32,7 @@ def test_every_policy_asks_only_for_what_is_possible_now(policy: str) -> None:
     study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=POLICIES[policy](), rng=1)
     within, avoid = study.space.region([(0.2, 0.9)]), study.space.region([(0.5, 0.6)])
     for region in told(study, 6, within=within, avoid=avoid):
-        assert within.holds(region)
+        assert within.contains(region)
         assert not avoid.overlaps(region)
     told(study, 2)
     again = zn.Study.replay(study.settings, study.events)
@@ -50,10 +50,10 @@ def test_in_every_space_a_trial_lies_within_one_region_and_overlaps_no_other(kin
     parts = space.split(last) if space.may_split(last) else (last,)
     within = [first, parts[0]]
     for trial in study.ask(5, within=within, avoid=last):
-        assert first.holds(trial.region)
+        assert first.contains(trial.region)
     if len(parts) > 1:
         (only,) = told(study, 1, within=within, avoid=first)
-        assert parts[0].holds(only)
+        assert parts[0].contains(only)
     opened = zn.Study.open(tmp_path / "now.db")
     assert digest(opened) == digest(study)
     assert pending_asked(opened)[0].within == tuple(within)
@@ -127,9 +127,9 @@ def test_a_name_as_it_is_printed_is_as_good() -> None:
     study = zn.Study(zn.Box([(0, 1)], arity=3, smallest=0.01), budget=9, kernel=zn.RBF(1, 0.2), noise=0.1)
     third = study.space.split(study.space.cell((0, 0)))[1]
     assert third.name == "x 0.3333..0.6667"
-    assert third.holds(study.ask(within=[(0.3333, 0.6667)]).region)
+    assert third.contains(study.ask(within=[(0.3333, 0.6667)]).region)
     last = study.space.split(study.space.cell((0, 0)))[2]
     for trial in study.ask(4, within=[(0.6667, 1)]):  # rounded inwards
-        assert last.holds(trial.region)
+        assert last.contains(trial.region)
     assert len({trial.node for trial in study.pending[1:]}) > 1
     assert digest(zn.Study.replay(study.settings, study.events)) == digest(study)

@@ -206,9 +206,9 @@ def test_bands_are_asked_for_while_nothing_can_change() -> None:
     waiting: list[bool] = []
 
     class Curious(zn.GPOO):
-        def bind(self, setting: Any) -> Any:
-            rules = super().bind(setting)
-            usual = rules.confidence_bands
+        def bind(self, context: Any) -> Any:
+            bound = super().bind(context)
+            usual = bound.confidence_bands
 
             def confidence_bands(tree: Any, t: int) -> Any:
                 other = threading.Thread(target=study.recommend, daemon=True)
@@ -217,8 +217,8 @@ def test_bands_are_asked_for_while_nothing_can_change() -> None:
                 waiting.append(other.is_alive())
                 return usual(tree, t)
 
-            object.__setattr__(rules, "confidence_bands", confidence_bands)
-            return rules
+            object.__setattr__(bound, "confidence_bands", confidence_bands)
+            return bound
 
     study = make_study(policy=Curious())
     play(study, 3)

@@ -34,7 +34,7 @@ from fingerprint import fingerprint
 from forked import Forked
 from processes import wait_for
 from zonal.policies.base import Choice, PolicyContext, RngFactory, Views
-from zonal.policies.gpoo import OptimisticRules
+from zonal.policies.gpoo import BoundOptimistic
 from zonal.tree import Tree
 
 POLICY = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=5)
@@ -556,7 +556,7 @@ def play_own_handler() -> None:
 
 
 @dataclass(frozen=True)
-class Pressing(OptimisticRules):
+class Pressing(BoundOptimistic):
     """GPOO during whose third choice Ctrl-C is pressed, once."""
 
     asked: list[int] = field(default_factory=list)
@@ -571,8 +571,8 @@ class Pressing(OptimisticRules):
 class PressingPolicy(zn.GPOO):
     """The policy of that name."""
 
-    def bind(self, setting: PolicyContext) -> Pressing:
-        return Pressing(**vars(POLICY.bind(setting)))
+    def bind(self, context: PolicyContext) -> Pressing:
+        return Pressing(**vars(POLICY.bind(context)))
 
 
 def play_while_choosing() -> None:

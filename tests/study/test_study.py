@@ -25,12 +25,12 @@ from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Choice, PolicyContext, RngFactory, Shape, Views
-from zonal.policies.gpoo import OptimisticRules
+from zonal.policies.gpoo import BoundOptimistic
 from zonal.tree import Tree
 
 
 @dataclass(frozen=True)
-class Recording(OptimisticRules):
+class Recording(BoundOptimistic):
     """GPOO that notes the round of each question, and the table it was shown."""
 
     log: list[tuple[str, int, Array, Array]] = field(default_factory=list)
@@ -39,9 +39,9 @@ class Recording(OptimisticRules):
         self.log.append(("ask", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
         return super().choose(tree, t, views, rng)
 
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
+    def should_expand(self, tree: Tree, node: int, t: int) -> bool:
         self.log.append(("tell", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
-        return super().splits(tree, node, t)
+        return super().should_expand(tree, node, t)
 
 
 @dataclass
@@ -51,15 +51,15 @@ class Recorder:
     gpoo: zn.GPOO = POLICY
     log: list[tuple[str, int, Array, Array]] = field(default_factory=list)
 
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = False
+    model_free: ClassVar[bool] = False
+    expands_fully: ClassVar[bool] = False
+    measures_internal_nodes: ClassVar[bool] = False
 
     def depth(self, shape: Shape, budget: int) -> int:
         return self.gpoo.depth(shape, budget)
 
-    def bind(self, setting: PolicyContext) -> Recording:
-        return Recording(**vars(self.gpoo.bind(setting)), log=self.log)
+    def bind(self, context: PolicyContext) -> Recording:
+        return Recording(**vars(self.gpoo.bind(context)), log=self.log)
 
     @property
     def rounds(self) -> list[tuple[str, int]]:
@@ -723,6 +723,7 @@ def test_native_units_change_nothing() -> None:
     sky = make_study({"l": (-180, 180), "sin_b": (-1, 1)}, kernel=zn.RBF(VARIANCE, [72, 0.8]))
 
     def f(region: zn.Region) -> float:
+        assert isinstance(region.space, zn.Box)
         low, high = np.array(region.space.bounds).T
         return math.sin(7 * float(((region.center - low) / (high - low)).sum()))
 

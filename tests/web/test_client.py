@@ -75,7 +75,7 @@ def test_a_remote_study_walks_as_a_local_one(server: Server, kind: str) -> None:
     there.cancel(there.ask())
     part, *_, rest = SPACES[kind].split(SPACES[kind].cell((0, 0)))
     limited = there.ask(within=[part, rest], avoid=rest)
-    assert part.holds(limited.region)
+    assert part.contains(limited.region)
     assert pending_asked(there)[0].avoid == (rest,)
     assert there.forbid(part, note="a wall", by="Anna") == [limited]
     assert there.forbidden == (part,)

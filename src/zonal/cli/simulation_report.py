@@ -61,7 +61,7 @@ def rehearsed(
     """Rehearse a campaign on a table, write the plot and yield the lines of a report."""
     need(len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several.")
     landscape, (budget,) = landscape_for(recipe, **table), budgets
-    number = landscape.space.leaves(landscape.space.deepest())
+    number = landscape.space.leaves(landscape.space.max_depth())
     noise, rng, settings = planned = _campaign(recipe, landscape.space)
     settings |= {"noise": noise} if given else {}
     priced = any(settings.get(name) for name in PRICES)
@@ -130,7 +130,7 @@ def powered(
         landscape = landscape_for(recipe, **table)
         space, drawn, about = landscape.space, {"landscape": landscape}, f"the values of {table['table']}"
         noise, rng, settings = planned = _campaign(recipe, space)
-    cells = space.leaves(space.deepest())
+    cells = space.leaves(space.max_depth())
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
     played = budgets[0] if len(budgets) == 1 else budgets
     analysis = power(space, played, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings)
@@ -173,7 +173,7 @@ def _model(
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
     if lengthscale is None:
         return {"signal": std}
-    need(space.lines, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
+    need(space.continuous_axes, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
     return {"kernel": Matern(std**2, lengthscale)}
 
 

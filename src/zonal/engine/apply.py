@@ -209,7 +209,7 @@ def _split(state: State, event: events.Split) -> events.Split:
         )
     forbidden = np.array(event.forbidden or (False,) * number)
     noise = (np.array(event.noise) if event.noise else problem.default_noise) * state.noise_scale
-    size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
+    size, slot, inner = table.depth.size, state.tracked.size, problem.policy.measures_internal_nodes
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
     state.structure = table.split(
@@ -271,7 +271,7 @@ def _mark_forbidden(state: State, first: int = 0) -> None:
         if parent < 0 or forbidden[parent]:
             forbidden[row] |= any(ban.overlaps(state.region(row)) for ban in bans)
     changed = forbidden != table.forbidden
-    able = (table.leaf | state.problem.policy.inner) & ~forbidden
+    able = (table.leaf | state.problem.policy.measures_internal_nodes) & ~forbidden
     able[list(state.blocked)] = False
     state.structure = table.forbidding(forbidden, np.where(changed, able, table.askable))
     if state.problem.settings.max_replicates is not None:
@@ -312,7 +312,7 @@ def _update_askable(state: State, row: int) -> None:
     """Update whether a node may be asked for."""
     table, most = state.structure, state.problem.settings.max_replicates
     askable = (
-        (state.problem.policy.inner or table.first_child[row] < 0)
+        (state.problem.policy.measures_internal_nodes or table.first_child[row] < 0)
         and row not in state.blocked
         and not table.forbidden[row]
         and (most is None or state.n_measurements(row) < most)

@@ -1,4 +1,4 @@
-"""The policy bound to the model in use: its rules, and what they answer without a decision being made."""
+"""The policy bound to the model in use, and what it answers without a decision being made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bound_policy(state: State) -> BoundPolicy:
 def _bind(problem: Problem, state: State) -> BoundPolicy:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    lines = [axis for axis in space.axes or () if not axis.symbolic]
+    lines = [axis for axis in space.axes or () if not axis.is_categorical]
     bound = problem.policy.bind(
         PolicyContext(
             counts=state.counts,
@@ -55,7 +55,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             zero=state.prior_mean,
         )
     )
-    need(hasattr(bound, "choose"), "the policy's bind must return its rules", bound, "Correct the policy.")
+    need(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")
     return bound
 
 
@@ -69,9 +69,9 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
     bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
-        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
+        cells = [space.cell(node, problem.feedback) for node in space.representative_cells(depth, TYPICAL_CELLS)]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
-        log_members[depth] = math.log(space.inside(depth, bottom))
+        log_members[depth] = math.log(space.n_descendants(depth, bottom))
     tiny = 1e-12 * kernel.point_variance  # less is rounding
     return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
 
@@ -93,9 +93,9 @@ def recommend(state: State) -> int:
     )
 
 
-def limit(state: State) -> float | None:
+def threshold(state: State) -> float | None:
     """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
-    return bound_policy(state).limit(state.posterior_table(), partial(views, state, False))
+    return bound_policy(state).threshold(state.posterior_table(), partial(views, state, False))
 
 
 def confidence_bands(state: State) -> tuple[Floats, Floats]:

@@ -194,7 +194,7 @@ def added(state: State, n: Any) -> float:
 def forbidden(state: State, region: Region) -> None:
     """Raise if nothing would be left to measure without a region."""
     fix = "Forbid a part of it; if nothing can be measured any more, stop asking."
-    need(not region.holds(state.region(0)), "this would forbid the whole space", region.name, fix)
+    need(not region.contains(state.region(0)), "this would forbid the whole space", region.name, fix)
 
 
 def anything_left(state: State, region: Region) -> None:

@@ -37,7 +37,7 @@ def begin(settings: Settings) -> State:
     prices, cheapest, time = problem.prices, 1.0, 1.0
     if prices is not None:
         cheapest = prices.cheapest()
-        time = prices.default_time(settings.budget, cheapest, problem.policy.thrifty)
+        time = prices.default_time(settings.budget, cheapest, problem.policy.cost_aware)
     n_affordable = problem.n_affordable(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, n_affordable), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
@@ -61,7 +61,7 @@ def begin(settings: Settings) -> State:
         time=time,
     )
     state = State(problem, created)
-    for depth in range(h_max + 1 if problem.policy.whole else created.opening):
+    for depth in range(h_max + 1 if problem.policy.expands_fully else created.opening):
         open_nodes(state, (state.structure.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in of_depth(state, created.opening) if created.opening else ():
         open_to_allowed(state, row)
@@ -107,7 +107,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     _learn(draft, state.ledger.total, telling=True)
     if draft.structure.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
-    if state.problem.policy.inner:
+    if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()
 
@@ -116,7 +116,7 @@ def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
     judged = draft.posterior_table()
     judged.std_before = before.posterior_table().std
-    if replies.truth(bound_policy(draft).splits(judged, row, draft.measured or 1), "splits"):
+    if replies.truth(bound_policy(draft).should_expand(judged, row, draft.measured or 1), "should_expand"):
         open_nodes(draft, [row], expanded=True)
 
 
@@ -154,7 +154,7 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
         _check_functional(state, region, event)
         draft.apply_event(event)
     _learn(draft, state.ledger.total)
-    if problem.policy.inner:
+    if problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()
 
@@ -190,14 +190,14 @@ def forbid(state: State, event: events.Forbidden) -> State:
     """Forbid a region from now on."""
     draft = state.draft()
     draft.apply_event(event)
-    if state.problem.policy.inner:
+    if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()
 
 
 def forbidden_within(state: State, region: Region) -> set[int]:
     """Return what was forbidden within a region, by number; by name too, as for `failed_within`."""
-    return {at for at, ban in state.forbidden_regions.items() if region.holds(ban) or ban.name == region.name}
+    return {at for at, ban in state.forbidden_regions.items() if region.contains(ban) or ban.name == region.name}
 
 
 def failed_within(state: State, region: Region) -> set[int]:
@@ -207,7 +207,7 @@ def failed_within(state: State, region: Region) -> set[int]:
     def inside(row: int) -> bool:
         # By name too: edges copied from printed output are rounded.
         node_region, *above = (state.region(at) for at in (row, *state.structure.lineage(row)))
-        return region.holds(node_region) or any(other.name == name for other in (node_region, *above))
+        return region.contains(node_region) or any(other.name == name for other in (node_region, *above))
 
     trials = [(row, number) for row, numbers in state.failed_trials.items() for number in numbers]
     return {number for row, number in (*trials, *state.blocked.items()) if inside(row)}

@@ -94,9 +94,9 @@ class Prices:
         """Return what the cheapest of some typical measurements costs, without travel."""
         space, deepest = self._space, 0
         if callable(self._cost):
-            bottom = space.deepest()
-            deepest = min(MAX_DEPTHS, space.cut() if bottom is None else bottom)
-        nodes = [node for depth in range(deepest + 1) for node in space.typical(depth, TYPICAL_CELLS)]
+            bottom = space.max_depth()
+            deepest = min(MAX_DEPTHS, space.default_depth() if bottom is None else bottom)
+        nodes = [node for depth in range(deepest + 1) for node in space.representative_cells(depth, TYPICAL_CELLS)]
         return min(self.region_cost(space.cell(node)) for node in nodes) + float(self.time_cost(self.times.min()))
 
     def default_time(self, budget: float, cheapest: float, chosen: bool) -> float:

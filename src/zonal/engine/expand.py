@@ -65,8 +65,8 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
     bound, model_views = bound_policy(draft), partial(views, draft)
     while draft.structure.splittable.any():
         rows = replies.rows(
-            bound.grows(draft.policy_table(), t, model_views, draft.structure.size - before),
-            "grows",
+            bound.nodes_to_expand(draft.policy_table(), t, model_views, draft.structure.size - before),
+            "nodes_to_expand",
             draft.structure,
         )
         able = [row for row in rows if draft.may_split(row)]
@@ -117,4 +117,5 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
-    open_nodes(draft, [replies.row(bound_policy(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
+    row = replies.row(bound_policy(draft).fallback_expand(tree, rows, t), "fallback_expand", tree)
+    open_nodes(draft, [row], expanded=True)

@@ -35,7 +35,7 @@ def spread_out(state: State) -> tuple[int, ...]:
     chosen = [
         part for part, wanted in zip(parts, _wanted(state, cells), strict=True) if wanted and part is not None
     ]
-    if state.problem.policy.inner:
+    if state.problem.policy.measures_internal_nodes:
         return tuple(chosen)
     leaves = (row if table.leaf[row] else _leaf_within(state, row) for row in chosen)
     return tuple(row for row in leaves if row is not None)

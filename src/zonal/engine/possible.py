@@ -36,14 +36,14 @@ class Possible:
 
     def of_region(self, region: Region) -> int:
         """Tell how much of a region is possible."""
-        held = any(region_given.holds(region) for region_given in self.avoid)
+        held = any(region_given.contains(region) for region_given in self.avoid)
         if held or (self.within and not any(region_given.overlaps(region) for region_given in self.within)):
             return NONE
         if any(region_given.overlaps(region) for region_given in self.avoid):
             return PART
         # By name too: edges copied from printed output are rounded.
         inside = any(
-            region_given.holds(region) or region_given.name == region.name for region_given in self.within
+            region_given.contains(region) or region_given.name == region.name for region_given in self.within
         )
         return ALL if inside or not self.within else PART
 

@@ -156,13 +156,13 @@ def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Poss
     for _ in range(MAX_REFINED):
         while not _askable(draft, now).any():
             split_by_force(draft, t, now)
-        if draft.problem.policy.inner:
+        if draft.problem.policy.measures_internal_nodes:
             grow(draft, t)
             if now is not None:
                 _open_inside(draft, t, now)
         table = _policy_table(draft, terms, now)
         row, time = _checked(table, bound.choose(table, t, model_views, rng))
-        if table.askable[row] and not replies.truth(bound.refines(table, row, t), "refines"):
+        if table.askable[row] and not replies.truth(bound.expand_unmeasured(table, row, t), "expand_unmeasured"):
             return row, time
         may_split = draft.may_split(row)
         open_nodes(draft, [row], expanded=True)
@@ -171,7 +171,7 @@ def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Poss
     table = _policy_table(draft, terms, now)
     row, time = _checked(table, bound.choose(table, t, model_views, rng))
     if now is not None and not table.askable[row]:
-        row = replies.row(bound.urgent(table, table.askable.nonzero()[0], t), "urgent", table)
+        row = replies.row(bound.fallback_expand(table, table.askable.nonzero()[0], t), "fallback_expand", table)
     return row, time
 
 
@@ -192,13 +192,14 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
         rows = (draft.structure.splittable & ~draft.structure.forbidden & (now.of_rows(draft) == ALL)).nonzero()[0]
         if not len(rows):
             return
-        row = replies.row(bound_policy(draft).urgent(draft.policy_table(), rows, t), "urgent", draft.structure)
+        wanted = bound_policy(draft).fallback_expand(draft.policy_table(), rows, t)
+        row = replies.row(wanted, "fallback_expand", draft.structure)
         open_nodes(draft, [row], expanded=False)
 
 
 def _time(draft: State, row: int, terms: RoundCosts) -> float:
     """Return how long to measure a cell of the initial design: the usual time, or the nearest that can be paid."""
-    if not draft.problem.policy.thrifty:
+    if not draft.problem.policy.cost_aware:
         return float(terms.times[0])
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
     shorter = able[able <= terms.usual]

@@ -225,7 +225,7 @@ class Problem:
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
-        self.empirical = self.policy.empirical  # the belief has no models
+        self.empirical = self.policy.model_free  # the belief has no models
         self.unknowns = _unknowns(settings, self.empirical)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
@@ -270,7 +270,7 @@ class Problem:
 
     def bottom(self, h_max: int) -> int:
         """Return the depth of the smallest regions."""
-        deepest = self.space.deepest()
+        deepest = self.space.max_depth()
         return h_max + 1 if deepest is None else min(h_max + 1, deepest)
 
     def counts(self, h_max: int) -> tuple[int, ...]:
@@ -279,7 +279,7 @@ class Problem:
 
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
-        by_default = not self.policy.whole and (self.learned or self.policy.inner)
+        by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
         if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
         max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)

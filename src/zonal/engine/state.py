@@ -385,7 +385,7 @@ class State:
             bans = self.forbidden_regions.values()
             for row in self.structure.forbidden.nonzero()[0].tolist():
                 parent = int(self.structure.parent[row])
-                held[row] = (parent >= 0 and held[parent]) or any(ban.holds(self.region(row)) for ban in bans)
+                held[row] = (parent >= 0 and held[parent]) or any(ban.contains(self.region(row)) for ban in bans)
         return held
 
     def add_update(self, step: Reward | FunctionalIndex) -> None:

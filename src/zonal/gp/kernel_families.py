@@ -57,7 +57,7 @@ class ModelSpace:
         self._space, self._feedback = space, feedback
         self.layout: Any = space.layout(feedback)  # finds which pairs of footprints have equal covariances
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
-        self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
+        self.symbols = tuple(j not in space.continuous_axes for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
         self._tables = CovarianceCache(self.layout)
         self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
@@ -150,7 +150,7 @@ def with_motifs(variance: float, correlation: float | Sequence[float], lengths: 
 
 def families_of(space: Any) -> tuple[Family, ...]:
     """Return the families learned for categorical axes: by position, and for sequences also with motifs."""
-    if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
+    if not getattr(space, "is_sequence", False) or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
         return (Categorical,)
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
@@ -193,7 +193,7 @@ class FiniteModelSpace(ModelSpace):
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a member about the average of its cell."""
-        places, shares = cell.some(WITHIN)
+        places, shares = cell.subsample(WITHIN)
         features = self._space.features[places]
         gram = kernel(features, features)
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)

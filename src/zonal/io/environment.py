@@ -31,10 +31,10 @@ def check_variables(space: Any, fix: str = "Rename one of them.") -> None:
 
 def _variables(space: Any) -> Iterator[tuple[str, str]]:
     """Yield the name of each axis or feature with each of its variables."""
-    if getattr(space, "spelled", ""):
+    if getattr(space, "is_sequence", False):
         return
-    names = [(axis.name, axis.symbolic) for axis in space.axes or ()]
-    if space.axes is None and not space.symbolic:
+    names = [(axis.name, axis.is_categorical) for axis in space.axes or ()]
+    if space.axes is None and not space.is_categorical:
         names = [(name, False) for name in space.names]
     for name, symbolic in names:
         for ending in [""] if symbolic else [LOW, HIGH]:

@@ -61,7 +61,7 @@ Factor = StationaryFactor | CategoricalFactor
 class PlainAxis:
     """What a kernel needs to know of an axis or feature that does not change its factor (a ring does)."""
 
-    symbolic: bool = False
+    is_categorical: bool = False
 
     def factor(self, factor: Factor) -> Factor:
         """Return the factor of a kernel along this axis: unchanged."""
@@ -70,7 +70,7 @@ class PlainAxis:
 
 def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
     """Return the factors of a product over axes as they are on each axis: around a ring they are wrapped."""
-    term_factors = term.along([axis.symbolic for axis in axes])
+    term_factors = term.along([axis.is_categorical for axis in axes])
     return [axis.factor(factor) for axis, factor in zip(axes, term_factors, strict=True)]
 
 

@@ -60,7 +60,7 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
         if isinstance(term, Motif):
             continue
         try:
-            factors = term.along([axis.symbolic for axis in axes])
+            factors = term.along([axis.is_categorical for axis in axes])
         except InvalidInput:  # whether a kernel fits the space is judged with the belief, which knows why not
             continue
         for axis, side, factor in zip(axes, sides.tolist(), factors, strict=True):

@@ -88,14 +88,14 @@ class Feedback(ABC):
 
     def check(self, space: Any) -> None:
         """Raise if a measurement of this kind has no meaning on a space."""
-        if space.axes is not None and not space.lines:
+        if space.axes is not None and not space.continuous_axes:
             self._refuse_symbols(space)
         space.check_feedback(self)
 
     def _refuse_symbols(self, space: Any) -> None:
         for axis in space.axes or ():
             problem = f"a set of symbols ({axis.name}) has no centre and no grid of points"
-            need(not axis.symbolic, problem, self, "Use Mean(), which measures the whole pool.")
+            need(not axis.is_categorical, problem, self, "Use Mean(), which measures the whole pool.")
 
 
 def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
@@ -152,7 +152,7 @@ class Average(Feedback):
 
     def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of s members, spread evenly, and their shares."""
-        return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
+        return (region.nearest(), np.ones(1)) if self.s == 1 else region.subsample(self.s)
 
     def check(self, space: Any) -> None:
         """Raise if all axes are categorical, or one is and s = 1, or there are too many points."""
@@ -173,7 +173,7 @@ class Mean(Feedback):
 
     def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of all members, and their shares."""
-        return region.some(len(region.positions))
+        return region.subsample(len(region.positions))
 
     def check(self, space: Any) -> None:
         """Accept every space: any region has a mean."""
@@ -227,7 +227,7 @@ class Beam(Feedback):
     def check(self, space: Any) -> None:
         """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""
         super().check(space)
-        lines = [axis for axis in space.axes or () if not axis.symbolic]
+        lines = [axis for axis in space.axes or () if not axis.is_categorical]
         fwhm = self.fwhm
         units = [axis.measured_in or axis.unit for axis in lines]
         if isinstance(fwhm, float):
@@ -303,7 +303,7 @@ class Slope(Feedback):
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")
         need(self.axis in space.names, "there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
         axis = space.axes[space.names.index(self.axis)]
-        axis.faces(axis.cell(0, 1))
+        axis.end_points(axis.cell(0, 1))
 
 
 @dataclass(frozen=True)

@@ -385,7 +385,7 @@ class ProductLayout:
         self._ranks: list[int] = []  # of feedbacks, by view
         self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
-        self.symbols = tuple(axis.symbolic for axis in axes)
+        self.symbols = tuple(axis.is_categorical for axis in axes)
         self.measures: list[list[Measure]] = [[] for _ in axes]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}

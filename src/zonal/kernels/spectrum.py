@@ -74,7 +74,7 @@ class Motif(Term):
         """Return the prior variance of f's change with one symbol, by position, averaged over sequences."""
         length = len(axes)
         lengths = [long for long in self.lengths if long <= length]
-        if not all(axis.symbolic for axis in axes) or not lengths:
+        if not all(axis.is_categorical for axis in axes) or not lengths:
             raise _misplaced(self)
         total = np.zeros(length)
         for long in lengths:
@@ -186,7 +186,7 @@ class Pieces:
 def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
     """Return the lengths of the pieces of sequences on these axes; raise if the kernel does not suit them."""
     lengths = [long for long in kernel.lengths if long <= len(axes)]
-    symbols = {axis.symbols if axis.symbolic else None for axis in axes}
+    symbols = {axis.symbols if axis.is_categorical else None for axis in axes}
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())

@@ -98,7 +98,7 @@ def _suited(study: Study) -> str:
     """Return the kind of plot that suits the space of a study."""
     space = study.space
     if study.models:
-        return {0: "tree", 1: "function"}.get(len(space.lines), "map")
+        return {0: "tree", 1: "function"}.get(len(space.continuous_axes), "map")
     # An empirical belief is limited to nodes of the tree.
     if is_line(space):
         return "cells"
@@ -107,7 +107,7 @@ def _suited(study: Study) -> str:
 
 def _is_flat(space: Any) -> bool:
     """Return whether a space has two continuous axes or features and no other."""
-    return bool(len(space.lines) == space.d == 2)
+    return bool(len(space.continuous_axes) == space.d == 2)
 
 
 def _explained_cells(study: Study, ax: Axes | None = None, **more: Any) -> Axes:

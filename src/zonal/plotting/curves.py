@@ -37,7 +37,7 @@ class Curve(NamedTuple):
 
 def along(space: Any) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
-    axes = space.lines
+    axes = space.continuous_axes
     return axes[0] if len(axes) == 1 else None
 
 
@@ -123,7 +123,7 @@ def curves_along(study: Study, j: int) -> list[Curve]:
 
 def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
     """Return the points of an axis where f is drawn for some symbols."""
-    x = axis.spread(SAMPLES)
+    x = axis.linspace(SAMPLES)
     points = [space.region(symbols | {axis.name: (place, place)}) for place in x.tolist()]
     return Curve(", ".join(map(str, symbols.values())) or "posterior mean of f", symbols, x, points)
 
@@ -158,7 +158,7 @@ def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
     """Return the colours of regions: those of the curves whose symbols they have, else black."""
     coloured = zip(curves, style.OTHERS, strict=False)
     parts = [(space.region(curve.symbols), colour) for curve, colour in coloured if curve.symbols]
-    fitting = ((colour for part, colour in parts if part.holds(region)) for region in regions)
+    fitting = ((colour for part, colour in parts if part.contains(region)) for region in regions)
     return [next(colours, style.INK) for colours in fitting]
 
 
@@ -175,7 +175,7 @@ def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) 
     left, right = np.array([outline(cell)[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], confidence_bands.confidence[leaves]
     reach = confidence + confidence_bands.variation[leaves]
-    x = space.axes[0].spread(1000)
+    x = space.axes[0].linspace(1000)
     y = np.empty(0) if f is None else f(x[:, None])
     low, high = (float(of(np.append(mean, y))) for of in (np.min, np.max))
     # The widest bands are cut off; the narrowest are shown completely.

@@ -36,7 +36,7 @@ def plot_model(study: Study, ax: Axes | None = None) -> Axes:
     fits = models and not isinstance(models[0].model.kernel, Custom)
     need(fits, "there is no kernel over axes to draw", models, "Print study.model instead.")
     ax = axes_or_new(ax)
-    lines, symbols = space.lines, [j for j in range(space.d) if j not in space.lines]
+    lines, symbols = space.continuous_axes, [j for j in range(space.d) if j not in space.continuous_axes]
     styles = itertools.cycle(LINES)
     for j, colour in zip(lines, itertools.cycle(OTHERS), strict=False):
         _curve(study, ax, j, colour, next(styles))
@@ -78,7 +78,7 @@ def _say_noise(study: Study, ax: Axes) -> None:
 def _correlations(study: Study, j: int, reach: Floats) -> tuple[Floats, Floats]:
     """Return the correlation by distance on one axis: of each model, and on average by weight."""
     space, weights = study.space, np.array([weighted.weight for weighted in study.models])
-    axes = space.axes or [PlainAxis(space.symbolic)] * space.d
+    axes = space.axes or [PlainAxis(space.is_categorical)] * space.d
     by_model = np.array([_correlation(weighted.model.kernel, j, axes, reach) for weighted in study.models])
     return by_model, weights @ by_model / weights.sum()
 
@@ -87,7 +87,7 @@ def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> 
     """Return the correlation of f at two points that differ on one axis only, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:
-        if axes[j].symbolic:
+        if axes[j].is_categorical:
             total += term.variance - term.variation(axes)[j] / 2
         else:
             factor = factors(term, axes)[j]

@@ -60,7 +60,7 @@ def plot_map(
     """
     need(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
-    fits = space.lines[:2] == (0, 1) and (space.axes is None or space.d <= 2)
+    fits = space.continuous_axes[:2] == (0, 1) and (space.axes is None or space.d <= 2)
     need(fits, "this map needs two coordinates", space.names, "Use plot_tree.")
     ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else _true_values(space, truth)
@@ -110,7 +110,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
 
 def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
-    pairs = list(itertools.combinations(study.space.lines, 2))
+    pairs = list(itertools.combinations(study.space.continuous_axes, 2))
     every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
     if len(pairs) * len(every) > MOST_PANELS and every[0]:
         every = list(itertools.islice(combinations(study.recommend().region), MOST_PANELS))
@@ -122,7 +122,7 @@ def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
     geometries = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
     if geometries is None or space.axes is not None:
         return None
-    listed = list(in_order(geometries, space.ways, "shapes"))
+    listed = list(in_order(geometries, space.label_sets, "shapes"))
     problem = f"shapes must be one for each of {space.size} members"
     need(len(listed) == space.size, problem, len(listed), "Pass as many.")
     polygons = outlines(listed)
@@ -151,13 +151,13 @@ class Map:
         if space.axes is None or len(space.axes) == 2:
             return None
         bounds = self.study.recommend().region.bounds
-        others = {space.names[at]: tuple(bounds[at]) for at in space.lines if at not in (self.j, self.k)}
+        others = {space.names[at]: tuple(bounds[at]) for at in space.continuous_axes if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
     @property
     def title(self) -> str:
         """What the map is for: its symbols, and where the other axes are held."""
-        names, lines = [*map(str, self.symbols.values())], self.study.space.lines
+        names, lines = [*map(str, self.symbols.values())], self.study.space.continuous_axes
         if self.slice is None or len(lines) == 2:
             return ", ".join(names)
         if len(lines) > 3:
@@ -183,7 +183,7 @@ class Map:
         """Return the parts of an axis that make the cells of a grid."""
         axis = self.study.space.axes[j]
         number = min(CELLS, axis.places or CELLS)
-        return [{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)]
+        return [{axis.name: axis.to_json(axis.cell(at, number))} for at in range(number)]
 
     @property
     def values(self) -> Floats:

@@ -76,19 +76,19 @@ class ModelView:
 
 @dataclass(frozen=True)
 class RoundCosts:
-    """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks."""
+    """What measurements cost in this round: ``tree.terms``, None where the budget is a number of measurements."""
 
     times: Floats  # the times to choose from; 1 alone where times are not chosen
-    timed: bool  # whether looks cost their time
+    timed: bool  # whether measurements cost their time
     usual: float  # the time that a view's noise refers to; it scales with one over the root of the time
     left: float  # what may be spent
-    prices: Callable[[Rows], Floats]  # returns what looks at some rows cost, without their time and travel
-    ways: Callable[[Rows], Floats]  # returns what travel to some rows costs
-    tour: int  # number of looks that cost twice as much as a tour over the whole space; 1 where travel is free
+    prices: Callable[[Rows], Floats]  # returns what measurements at some rows cost, without their time and travel
+    travel_costs: Callable[[Rows], Floats]  # returns what travel to some rows costs
+    tour: int  # measurements that cost twice as much as a tour over the whole space; 1 where travel is free
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
-        """Return what looks of these times cost."""
-        return self.prices(rows) + self.timed * times + self.ways(rows)
+        """Return what measurements of these times cost."""
+        return self.prices(rows) + self.timed * times + self.travel_costs(rows)
 
 
 class Views(Protocol):
@@ -121,7 +121,7 @@ class PolicyContext:
 
     counts: tuple[int, ...]  # nodes at depths 0 .. h_max + 1: K^h where every node has K children
     base: int  # K, or the usual number of children
-    budget: int  # N, when the study started; where looks have a cost, how many of the cheapest looks it pays for
+    budget: int  # N, when the study started; where they have a cost, how many of the cheapest it pays for
     h_max: int  # the deepest depth at which nodes are expanded
     variation: Variation  # how f varies within cells, by depth
     tie: float  # values closer than this are equal
@@ -141,10 +141,10 @@ class Shape(Protocol):
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth."""
 
-    def deepest(self) -> int | None:
+    def max_depth(self) -> int | None:
         """Return the depth of the smallest regions, None if regions can be split without limit."""
 
-    def cut(self) -> int:
+    def default_depth(self) -> int:
         """Return the depth at which to stop where regions can be split without limit."""
 
 
@@ -166,7 +166,7 @@ def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
 
 def numbered(shape: Shape) -> int:
     """Return the deepest depth at which nodes can be expanded and their children numbered."""
-    depth, deepest = 0, shape.deepest()
+    depth, deepest = 0, shape.max_depth()
     while (deepest is None or depth < deepest) and shape.count(depth + 2) < INDEX_LIMIT:
         depth += 1
     return depth
@@ -217,22 +217,22 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
 
 @dataclass(frozen=True)
 class BoundPolicy:
-    """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults.
+    """A policy bound to a problem. A user-defined one has `choose`, and whatever differs from these defaults.
 
     Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
-    told and pending, plus 1 (in `splits`, the number told). `PolicyContext`, `Views` and `RngFactory`
-    say what they are.
+    measured and pending, plus 1 (in `should_expand`, the number measured). `PolicyContext`, `Views` and
+    `RngFactory` say what they are.
 
     Attributes
     ----------
     policy : Policy
         The policy's settings.
-    setting : Setting
+    context : PolicyContext
         Numbers about the problem.
     """
 
     policy: Any
-    setting: PolicyContext
+    context: PolicyContext
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the row to measure in round `t`: an askable one, or a leaf to be split instead.
@@ -240,21 +240,21 @@ class BoundPolicy:
         Where times are chosen, a pair of row and time may be returned; a row alone is measured for the first time
         listed.
         """
-        return self.urgent(tree, tree.contenders, t)
+        return self.fallback_expand(tree, tree.contenders, t)
 
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+    def fallback_expand(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return which of `rows` to split if one has to be: that with the highest upper bound."""
-        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
+        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.context.tie)
 
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+    def nodes_to_expand(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return leaves to split before round `t`, for which `grown` nodes were added so far; none to continue."""
         return NONE
 
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
+    def expand_unmeasured(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether `node`, just chosen, should be split without being measured."""
         return False
 
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
+    def should_expand(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether `node`, just measured in round `t`, should be split."""
         return False
 
@@ -262,54 +262,54 @@ class BoundPolicy:
         """Return confidence and variation of every node in round `t`: two standard deviations, and none."""
         return OPTIMISM * tree.std, np.zeros(tree.size)
 
-    def limit(self, tree: Tree, views: Views) -> float | None:
+    def threshold(self, tree: Tree, views: Views) -> float | None:
         """Return the threshold above which regions are sought, relative to the prior mean; None for the best."""
         return None
 
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend: the measured node with the highest mean, or the root."""
-        return best_mean(tree, tree.count.nonzero()[0], self.setting.tie)
+        return best_mean(tree, tree.count.nonzero()[0], self.context.tie)
 
 
 class Policy:
-    """A policy's settings. A policy of your own is a frozen dataclass that names its rules.
+    """A policy's settings. A user-defined policy is a frozen dataclass that names its bound class.
 
     Attributes
     ----------
-    empirical : bool
+    model_free : bool
         Whether the belief is each node's own mean reward instead of a Gaussian process.
-    whole : bool
+    expands_fully : bool
         Whether the tree is grown to its smallest regions before the first measurement.
-    inner : bool
+    measures_internal_nodes : bool
         Whether nodes with children may be measured too. Such a policy decides what to split before a round.
-    thrifty : bool
+    cost_aware : bool
         Whether it takes costs into account and chooses times. Others use the first of the times.
     initial_design : bool
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
         budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
         tree starts with its own choice, which under a model that is still to be learned is a blind one.
-    rules : class
-        Called with the policy and a setting.
+    bound_class : class
+        Called with the policy and a context.
     """
 
-    empirical: bool = False
-    whole: bool = False
-    inner: bool = False
-    thrifty: bool = False
+    model_free: bool = False
+    expands_fully: bool = False
+    measures_internal_nodes: bool = False
+    cost_aware: bool = False
     initial_design: bool = False
-    rules: ClassVar[type[BoundPolicy]] = BoundPolicy
+    bound_class: ClassVar[type[BoundPolicy]] = BoundPolicy
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.
 
-        If regions can be split without limit, the smallest are those at the depth `shape.cut()`.
+        If regions can be split without limit, the smallest are those at the depth `shape.default_depth()`.
         """
-        deepest = shape.deepest()
-        return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
+        deepest = shape.max_depth()
+        return max(min(shape.default_depth() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
 
-    def bind(self, setting: PolicyContext) -> BoundPolicy:
-        """Return the policy's rules for one problem."""
-        return type(self).rules(self, setting)
+    def bind(self, context: PolicyContext) -> BoundPolicy:
+        """Return the policy bound to one problem."""
+        return type(self).bound_class(self, context)
 
     def _check_depth(self, name: str, needed: bool = False) -> None:
         """Check a setting that is a depth, if it is given or needed, and keep it as a plain number."""

@@ -22,12 +22,12 @@ MOST_LEAVES = 4096
 DRAW_JITTER = 1e-8
 
 
-class LeafRules(BoundPolicy):
+class BoundLeaves(BoundPolicy):
     """A baseline bound to a problem: it measures the leaf that the policy picks."""
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> int:
         """Return the leaf that the policy picks."""
-        return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng))
+        return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.context, rng))
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Leaves(Policy):
     """
 
     level: int | None = None
-    whole = True
-    rules = LeafRules
+    expands_fully = True
+    bound_class = BoundLeaves
 
     def __post_init__(self) -> None:
         self._check_depth("level")
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return the depth above the leaves."""
-        level, smallest = self.level, shape.deepest()
+        level, smallest = self.level, shape.max_depth()
         if level is None:
             level = self._default(shape, budget)
         if smallest is not None:
@@ -60,13 +60,13 @@ class Leaves(Policy):
         return level - 1
 
     def _default(self, shape: Shape, budget: int) -> int:
-        smallest = shape.deepest()
+        smallest = shape.max_depth()
         if smallest is None:
             problem = f"{type(self).__name__} measures the smallest regions, and this space has none"
             raise InvalidInput(problem, None, "Pass level=, or a space with smallest=.")
         return smallest
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the row to measure in round `t` among the askable `rows`."""
         raise InvalidInput("this is not a policy by itself", self, "Use UniformGrid, Random, UCB or Thompson.")
 
@@ -87,12 +87,12 @@ class UniformGrid(Leaves):
             level += 1
         return level
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the least measured leaf; among equals, in order of reversed digits (van der Corput)."""
-        looks = tree.looks[rows]
-        rows = rows[looks == looks.min()]
+        trials = tree.trials[rows]
+        rows = rows[trials == trials.min()]
         nodes = zip(tree.index[rows].tolist(), tree.depth[rows].tolist(), strict=True)
-        order = [scattered(index, depth, setting.counts[depth], setting.base) for index, depth in nodes]
+        order = [scattered(index, depth, context.counts[depth], context.base) for index, depth in nodes]
         return int(rows[int(np.argmin(order))])
 
 
@@ -100,7 +100,7 @@ class UniformGrid(Leaves):
 class Random(Leaves):
     """Measure regions of one depth at random."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return a random leaf."""
         return int(rng().choice(rows))
 
@@ -123,26 +123,26 @@ class UCB(Leaves):
         super().__post_init__()
         self._keep("theta", probability(self.theta, "theta"))
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the leaf with the highest upper confidence bound."""
         leaves = int(np.count_nonzero(tree.first_child < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
-        return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], setting.tie)
+        return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], context.tie)
 
 
 @dataclass(frozen=True)
 class Thompson(Leaves):
     """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: PolicyContext, rng: RngFactory) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the leaf where a joint draw from the posterior is highest, under a model drawn by its weight."""
         members, random = views(), rng()
         number = random.choice(len(members), p=[view.weight for view in members]) if len(members) > 1 else 0
         view = members[int(number)]
         covariance = view.covariance(rows, rows)
         # Only the draw has this jitter, not the belief; it is far below the scatter of draws.
-        known = (1e3 * setting.tie) ** 2  # where everything is known, rounding is relative to the prior
-        jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
+        rounding = (1e3 * context.tie) ** 2  # where everything is known, rounding is relative to the prior
+        jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + rounding + 1e-300
         with one_thread():
             draw = _factor(covariance, jitter) @ random.standard_normal(len(rows))
         return best(tree, rows, view.mean[rows] + draw, 0.0)

@@ -22,7 +22,7 @@ def log_nodes(counts: Sequence[int]) -> float:
     """Return log M, with M the total number of nodes at depths 0 .. h_max (Lemma 1), for any arity."""
     fix = "Pass the number of nodes at each depth, from 0 on."
     numbers = [
-        whole_number(own, "a number of nodes", 0, None) for own in listed(counts, "counts must be a list", fix)
+        whole_number(count, "a number of nodes", 0, None) for count in listed(counts, "counts must be a list", fix)
     ]
     need(sum(numbers), "a tree has at least one node", counts, fix)
     return math.log(sum(numbers))

@@ -1,8 +1,8 @@
-"""Choosing a look: the largest gain per cost, over nodes and times; where travel costs, by short tours.
+"""Choosing a measurement: the largest gain per cost, over nodes and times; where travel costs, by short tours.
 
-The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So looks
-are planned as if travel were free, as many together that the tour over all of them costs half as much as the
-looks. The nearest is made first, and the rest of the tour is planned again after every look.
+The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So
+measurements are planned as if travel were free, as many together that the tour over all of them costs half as much
+as they do. The nearest is made first, and the rest of the tour is planned again after every measurement.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from zonal.tree import Tree
 
 TIE = 1e-6  # of the log of a gain, relative if it is large: smaller differences are rounding
 KEPT = 64  # questions for which all times are compared
-STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
-PLANNED_STOPS = 8  # of a tour; each represents the same number of looks
+STAYS = (1, 2, 4, 8, 16)  # measurements in a row that may share the cost of one journey
+PLANNED_STOPS = 8  # of a tour; each represents the same number of measurements
 MODELS = 3  # used for planning: those with the largest weights
 
 
@@ -32,15 +32,15 @@ def largest(
     rough: Callable[[Any], Floats],  # that to logs of gains, for ranking
     exact: Callable[[Any], Floats],  # the same, exactly
     finalists: int,  # the number of questions whose gain is computed exactly
-    free: bool = True,  # whether the time of the look is chosen; else it is the usual one, if that can be paid
+    free: bool = True,  # whether its time is chosen; else it is the default one, if that can be paid
 ) -> Choice:
-    """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time."""
+    """Return the question with the largest gain; where it costs, the largest gain per cost, and its time."""
     if tree.terms is not None:
         return _largest_per_cost(tree, questions, prepared, rough, exact, finalists, free)
     ready = prepared(slice(None), 1.0)
-    some = highest(rough(ready), finalists, TIE)
-    gains = exact([own[some] for own in ready])
-    return best(tree, questions[some], gains, _tie(gains))
+    finalist = highest(rough(ready), finalists, TIE)
+    gains = exact([column[finalist] for column in ready])
+    return best(tree, questions[finalist], gains, _tie(gains))
 
 
 def _largest_per_cost(
@@ -48,34 +48,34 @@ def _largest_per_cost(
 ) -> Choice:
     """Return the question and its time with the largest gain per cost, as `largest` does."""
     terms = tree.terms
-    prices, ways, times = terms.prices(questions), terms.ways(questions), terms.times
+    prices, travel, times = terms.prices(questions), terms.travel_costs(questions), terms.times
     spends = terms.timed * times
-    if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
+    if not free and terms.timed and (prices + travel + terms.usual <= terms.left).any():
         times = spends = np.array([terms.usual])
-    able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
+    able = (prices + travel + spends.min() <= terms.left).nonzero()[0]
     if not len(able):  # the caller reports that it cannot be paid
-        return int(questions[(prices + ways).argmin()]), float(times[spends.argmin()])
-    # Several looks can share a way: its cost is divided by the number of looks that is best.
-    stays = np.array(STAYS if ways.max() > 0 else STAYS[:1])
+        return int(questions[(prices + travel).argmin()]), float(times[spends.argmin()])
+    # Several measurements can share a journey: its cost is divided by the number of measurements that is best.
+    stays = np.array(STAYS if travel.max() > 0 else STAYS[:1])
     if times.size * stays.size > 1:
         usual = prices[able] + terms.timed * terms.usual
-        first = rough(prepared(able, 1.0)) - _log(usual + ways[able] / stays.size)
+        first = rough(prepared(able, 1.0)) - _log(usual + travel[able] / stays.size)
         able = able[highest(first, KEPT, TIE)]
-    at, each = np.repeat(able, times.size), np.tile(times, able.size)
+    at, durations = np.repeat(able, times.size), np.tile(times, able.size)
     costs = prices[at] + np.tile(spends, able.size)
-    paid = costs + ways[at] <= terms.left
-    at, each, costs = (np.repeat(own[paid], stays.size) for own in (at, each, costs))
+    paid = costs + travel[at] <= terms.left
+    at, durations, costs = (np.repeat(column[paid], stays.size) for column in (at, durations, costs))
     stay = np.tile(stays, len(at) // stays.size)
-    costs = stay * costs + ways[at]
-    ready = prepared(at, stay * each / terms.usual)
-    some = highest(rough(ready) - _log(costs), finalists * min(times.size * stays.size, 3), TIE)
-    values = exact([own[some] for own in ready]) - _log(costs[some])
-    rows = questions[at[some]]
+    costs = stay * costs + travel[at]
+    ready = prepared(at, stay * durations / terms.usual)
+    finalist = highest(rough(ready) - _log(costs), finalists * min(times.size * stays.size, 3), TIE)
+    values = exact([column[finalist] for column in ready]) - _log(costs[finalist])
+    rows = questions[at[finalist]]
     tie = _tie(values)
     row = best(tree, rows, values, tie)
-    own = (rows == row).nonzero()[0]
-    close = own[values[own] >= values[own].max() - tie]
-    return row, float(each[some[close]].min())
+    of_row = (rows == row).nonzero()[0]
+    close = of_row[values[of_row] >= values[of_row].max() - tie]
+    return row, float(durations[finalist[close]].min())
 
 
 def _tie(gains: Floats) -> float:
@@ -84,7 +84,7 @@ def _tie(gains: Floats) -> float:
 
 
 def payable(tree: Tree, rows: Rows) -> Rows:
-    """Return the rows, or, where looks cost and none of them can be paid, all askable rows that can."""
+    """Return the rows, or, where measurements cost and none of them can be paid, all askable rows that can."""
     terms = tree.terms
     if terms is None or (terms.costs(rows, terms.times.min()) <= terms.left).any():
         return rows
@@ -97,8 +97,8 @@ def _log(costs: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(costs, 1e-300)))
 
 
-def usual_look(tree: Tree, row: int) -> Choice | None:
-    """Return a look at a row for the usual time, or the longest shorter one that can be paid; None if none can."""
+def with_default_time(tree: Tree, row: int) -> Choice | None:
+    """Return a row with the default time, or the longest shorter one that can be paid; None if none can."""
     terms = tree.terms
     if terms is None:
         return row
@@ -114,8 +114,8 @@ def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
     last = np.partition(values, -number)[-number]
     sure = (values > last + tie).nonzero()[0]
     tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
-    some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
-    return np.sort(np.concatenate([sure, some]))
+    chosen = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
+    return np.sort(np.concatenate([sure, chosen]))
 
 
 def next_stop(
@@ -124,36 +124,36 @@ def next_stop(
     views: list[ModelView],
     joint: list[Floats],  # by view, the covariances of questions with candidates
     means: list[Floats],  # by view, the means of candidates
-    looks: int,  # number of looks to plan
+    trials: int,  # number of measurements to plan
     tie: float,  # means closer than this are equal
 ) -> int | None:
-    """Return the nearest of the best places for the next looks, None if none of them can be paid."""
+    """Return the nearest of the best places for the next measurements, None if none of them can be paid."""
     terms = tree.terms
-    prices, ways = terms.prices(questions), terms.ways(questions)
-    able = (prices + ways + terms.timed * terms.times.min() <= terms.left).nonzero()[0]
+    prices, travel = terms.prices(questions), terms.travel_costs(questions)
+    able = (prices + travel + terms.timed * terms.times.min() <= terms.left).nonzero()[0]
     if not len(able):
         return None
     likeliest = sorted(range(len(views)), key=lambda at: -views[at].weight)[:MODELS]
     views, means = [views[at] for at in likeliest], [means[at] for at in likeliest]
-    stops = min(looks, PLANNED_STOPS)
-    each = -(-looks // stops)
+    stops = min(trials, PLANNED_STOPS)
+    repeats = -(-trials // stops)
     rows, dear = questions[able], _log(prices[able] + terms.timed * terms.usual)
     moved = [joint[at][able] for at in likeliest]
-    own = [view.seen_together(rows) for view in views]
-    noise = [view.noise[rows] ** 2 / each for view in views]
+    together = [view.seen_together(rows) for view in views]
+    noise = [view.noise[rows] ** 2 / repeats for view in views]
     chosen: list[int] = []
     for _ in range(stops):
         gains = np.full(len(rows), -np.inf)
-        for view, mean, slope, spread, error in zip(views, means, moved, own, noise, strict=True):
+        for view, mean, slope, spread, error in zip(views, means, moved, together, noise, strict=True):
             std = uncertain(np.maximum(np.diagonal(spread), 0.0) + error, view.prior[rows])
             gains = np.logaddexp(gains, np.log(view.weight) + log_pairs(mean, slope / std[:, None], tie))
         at = int((rows == best(tree, rows, gains - dear, _tie(gains))).argmax())
         chosen.append(at)
-        for view, slope, spread, error in zip(views, moved, own, noise, strict=True):
+        for view, slope, spread, error in zip(views, moved, together, noise, strict=True):
             left = spread[at, at] + error[at]
             if left > KNOWN * view.prior[rows[at]]:
                 told = spread[:, at] / left
                 slope -= np.outer(told, slope[at])
                 spread -= np.outer(told, spread[at])
-    way = ways[able][chosen]
-    return best(tree, rows[chosen], -way, TIE * float(way.max()))
+    distance = travel[able][chosen]
+    return best(tree, rows[chosen], -distance, TIE * float(distance.max()))

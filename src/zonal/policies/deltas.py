@@ -97,8 +97,8 @@ class LipschitzDelta(BoundDelta):
     certified: bool = False
 
     def __post_init__(self) -> None:
-        one = not truth(self.certified, "certified") or self.L is None
-        need(one, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
+        exclusive = not truth(self.certified, "certified") or self.L is None
+        need(exclusive, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
         if self.L is not None:
             object.__setattr__(self, "L", one_or_several(self.L, "LipschitzDelta's L", positive_number))
 

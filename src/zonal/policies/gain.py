@@ -51,25 +51,25 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
     top = means.max(axis=1, keepdims=True)
     steepest = slopes.max(axis=1)
     at = np.where(means >= top, slopes, -np.inf).argmax(axis=1)  # of equal means the steepest leads right of 0
-    rows = here = np.arange(len(means))
-    slope, mean = slopes[here, at], means[here, at]
+    rows = lines = np.arange(len(means))
+    slope, mean = slopes[lines, at], means[lines, at]
     while len(rows):
         gain = slopes - slope[:, None]
         cross = mean[:, None] - means
         cross /= gain
         cross[gain <= (1e-14 * np.abs(steepest))[:, None]] = np.inf
         at = cross.argmin(axis=1)  # of several that cross at one point, each leads to the next
-        near = cross[here, at]
+        near = cross[lines, at]
         weight = log_f(np.maximum(near, 0.0))
-        step, left = np.log(slopes[here, at] - slope) + weight, np.log(steepest - slope) + weight
+        step, left = np.log(slopes[lines, at] - slope) + weight, np.log(steepest - slope) + weight
         going = np.isfinite(near)
         total[rows] = np.where(going, np.logaddexp(total[rows], step), total[rows])
-        slope, mean = slopes[here, at], means[here, at]
+        slope, mean = slopes[lines, at], means[lines, at]
         going &= (slope < steepest) & (left > total[rows] - NEGLIGIBLE)
         if not going.all():
             rows, means, slopes = rows[going], means[going], slopes[going]
             slope, mean, steepest = slope[going], mean[going], steepest[going]
-            here = np.arange(len(rows))
+            lines = np.arange(len(rows))
     return total
 
 

@@ -84,18 +84,18 @@ class GPOO(Policy):
         """Return h_max."""
         return self.h_max
 
-    def bind(self, setting: PolicyContext) -> OptimisticRules:
-        """Return the rules for one problem."""
-        log_m = log_nodes(setting.counts[:-1])
+    def bind(self, context: PolicyContext) -> BoundOptimistic:
+        """Return the policy bound to one problem."""
+        log_m = log_nodes(context.counts[:-1])
         beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # used twice a round
-        return _rules(self, beta, setting)
+        return _rules(self, beta, context)
 
 
 @dataclass(frozen=True)
 class StoOO(Policy):
     """Stochastic optimistic optimisation, and with averaged feedback AVE-StoOO (the paper's appendix).
 
-    These are GPOO's rules on the empirical belief: each node has its own rewards only, ``std = 1 / sqrt(T)``, and
+    This is GPOO on the empirical belief: each node has its own rewards only, ``std = 1 / sqrt(T)``, and
     ``beta_t = 2 log(t^2 / theta)``. Rewards should lie between 0 and 1. No kernel and no noise is needed.
 
     Parameters
@@ -111,7 +111,7 @@ class StoOO(Policy):
     delta: Delta
     theta: float = 0.1
     h_max: int | None = None
-    empirical = True
+    model_free = True
     test, returns, ahead = "after", "deepest", False  # as by default in GPOO
 
     def __post_init__(self) -> None:
@@ -123,48 +123,48 @@ class StoOO(Policy):
         """Return h_max, or the deepest depth at which nodes can be numbered."""
         return numbered(shape) if self.h_max is None else self.h_max
 
-    def bind(self, setting: PolicyContext) -> OptimisticRules:
-        """Return the rules for one problem."""
-        return _rules(self, partial(beta_stooo, theta=self.theta), setting)
+    def bind(self, context: PolicyContext) -> BoundOptimistic:
+        """Return the policy bound to one problem."""
+        return _rules(self, partial(beta_stooo, theta=self.theta), context)
 
 
-def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: PolicyContext) -> OptimisticRules:
-    values = delta_by_depth(policy.delta, setting.variation, setting.h_max, policy.theta)
+def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], context: PolicyContext) -> BoundOptimistic:
+    values = delta_by_depth(policy.delta, context.variation, context.h_max, policy.theta)
     if (values[1:] > values[:-1]).any():
         grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory needs a decreasing one "
         warn_user(SmoothnessWarning(grows + "(Assumption 3)."))
-    return OptimisticRules(policy, setting, values, beta)
+    return BoundOptimistic(policy, context, values, beta)
 
 
 @dataclass(frozen=True)
-class OptimisticRules(BoundPolicy):
-    """The rules of optimistic tree search, for any belief."""
+class BoundOptimistic(BoundPolicy):
+    """Optimistic tree search bound to a problem, for any belief."""
 
     delta: Floats  # shape (h_max + 2,): delta(h)
     beta: Callable[[int], float]  # beta_t, of t
 
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+    def fallback_expand(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
         b = math.sqrt(self.beta(t)) * tree.std  # equation (5): mean + CI + delta
         b += tree.mean
         b += self.delta[tree.depth]
-        return best(tree, rows, b[rows], self.setting.tie)
+        return best(tree, rows, b[rows], self.context.tie)
 
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
+    def expand_unmeasured(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether the trials pending at `node` would satisfy line 6, so that its children come next."""
         return bool(
             self.policy.ahead
-            and tree.looks[node] > tree.count[node]
+            and tree.trials[node] > tree.count[node]
             and tree.first_child[node] < 0
             and not tree.smallest[node]
             and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
         )
 
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
+    def should_expand(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
         depth, std = tree.depth[node], (tree.std_before if self.policy.test == "before" else tree.std)[node]
         interval = math.sqrt(self.beta(t)) * std  # CI of equation (6)
-        return bool(depth <= self.setting.h_max and self.delta[depth] >= interval)
+        return bool(depth <= self.context.h_max and self.delta[depth] >= interval)
 
     def confidence_bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return CI (equation 6) and delta of every node."""
@@ -174,7 +174,7 @@ class OptimisticRules(BoundPolicy):
         """Return the best of the deepest expanded nodes, or of all (line 11); the root if none is expanded."""
         rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
         choose = deepest_best if self.policy.returns == "deepest" else best_mean
-        return choose(tree, rows, self.setting.tie)
+        return choose(tree, rows, self.context.tie)
 
 
 @dataclass(frozen=True)
@@ -227,17 +227,17 @@ class GPTree(Policy):
         theory = math.log(budget) * (1 + 1 / self.alpha) / (2 * self.alpha * math.log(1 / self.rho))
         return min(int(theory), numbered(shape))
 
-    def bind(self, setting: PolicyContext) -> GPTreeRules:
-        """Return the rules for one problem."""
-        c4 = 1 + 2 * math.log(setting.budget**2 * math.pi**2 / 6)
-        depth = np.arange(setting.h_max + 2)
+    def bind(self, context: PolicyContext) -> GPTreeRules:
+        """Return the policy bound to one problem."""
+        c4 = 1 + 2 * math.log(context.budget**2 * math.pi**2 / 6)
+        depth = np.arange(context.h_max + 2)
         g = self.slope * self.rho**depth
         inner = (
-            2 * self.u + c4 + np.log(np.maximum(np.array(setting.counts, dtype=float), 1.0)) + 4 * np.log(1 / g)
+            2 * self.u + c4 + np.log(np.maximum(np.array(context.counts, dtype=float), 1.0)) + 4 * np.log(1 / g)
         )
         variation = 4 * g * (np.sqrt(np.maximum(inner, 0)) + 1)
-        beta_n = self.beta * math.sqrt(math.log(setting.budget) + self.u)
-        return GPTreeRules(self, setting, variation, beta_n)
+        beta_n = self.beta * math.sqrt(math.log(context.budget) + self.u)
+        return GPTreeRules(self, context, variation, beta_n)
 
 
 @dataclass(frozen=True)
@@ -247,19 +247,19 @@ class GPTreeRules(BoundPolicy):
     variation: Floats  # shape (h_max + 2,): v(h)
     beta_n: float  # factor of the standard deviation
 
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+    def fallback_expand(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""
         parent = tree.parent[rows]
         depth = tree.depth[rows]
-        own = tree.mean[rows] + self.beta_n * tree.std[rows]
+        upper = tree.mean[rows] + self.beta_n * tree.std[rows]
         above = tree.mean[parent] + self.beta_n * tree.std[parent] + self.variation[depth - 1]
-        bound = np.where(parent < 0, own, np.minimum(own, above))
-        return best(tree, rows, bound + self.variation[depth], self.setting.tie)
+        bound = np.where(parent < 0, upper, np.minimum(upper, above))
+        return best(tree, rows, bound + self.variation[depth], self.context.tie)
 
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
+    def expand_unmeasured(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a chosen node is known well enough to be split without a measurement."""
         depth = tree.depth[node]
-        return bool(depth <= self.setting.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
+        return bool(depth <= self.context.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
 
     def confidence_bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return beta_n std and V(h) of every node."""
@@ -274,4 +274,4 @@ class GPTreeRules(BoundPolicy):
                 within[row] = True
                 row = int(tree.parent[row])
         split = tree.expanded | (tree.first_child >= 0)  # by the initial design too
-        return deepest_best(tree, (split & within).nonzero()[0], self.setting.tie)
+        return deepest_best(tree, (split & within).nonzero()[0], self.context.tie)

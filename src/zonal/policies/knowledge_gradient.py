@@ -31,7 +31,7 @@ from zonal.policies.base import (
     best_mean,
     candidates,
 )
-from zonal.policies.cost_aware import highest, largest, next_stop, payable, usual_look
+from zonal.policies.cost_aware import highest, largest, next_stop, payable, with_default_time
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
@@ -42,34 +42,34 @@ FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
 SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
-MOST_FOLLOWED = 2  # looks at a smallest region by the guard
+MOST_FOLLOWED = 2  # measurements at a smallest region by the guard
 
 
-class KnowledgeRules(BoundPolicy):
+class BoundKnowledgeGradient(BoundPolicy):
     """The knowledge gradient bound to a problem."""
 
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+    def nodes_to_expand(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return the leaves to split: all in a small space, else the most promising ones."""
         leaves = tree.leaf.nonzero()[0]
         able = ~tree.smallest[leaves]
         if not able.any():
             return NONE
-        if sum(self.setting.counts) <= self.setting.room:
+        if sum(self.context.counts) <= self.context.room:
             return leaves[able]
-        most, before = self.setting.room // TIMES, tree.size - grown
-        left = max(self.setting.budget - t, 0) + 1
-        room = min(most, max((self.setting.room - before) // left, 2 * self.setting.base))
-        if before < self.setting.room // 2:
+        most, before = self.context.room // TIMES, tree.size - grown
+        left = max(self.context.budget - t, 0) + 1
+        room = min(most, max((self.context.room - before) // left, 2 * self.context.base))
+        if before < self.context.room // 2:
             room = most
         leader = self._leader(tree, leaves)
         if grown >= room:
-            return leader if grown < most + 2 * TOP * self.setting.base else NONE
+            return leader if grown < most + 2 * TOP * self.context.base else NONE
         promise = self.promise(tree, leaves, views, within=True)
-        top = highest(promise, TOP, self.setting.tie)
+        top = highest(promise, TOP, self.context.tie)
         top = top[able[top]]
-        few = max(1, (room - grown) // self.setting.base)
-        wanted = leaves[top[highest(promise[top], few, self.setting.tie)]]
-        followed = self._split_next(tree) if self.setting.learned else NONE
+        number = max(1, (room - grown) // self.context.base)
+        wanted = leaves[top[highest(promise[top], number, self.context.tie)]]
+        followed = self._split_next(tree) if self.context.learned else NONE
         return np.concatenate([wanted, followed, leader])
 
     def _split_next(self, tree: Tree) -> Rows:
@@ -90,32 +90,32 @@ class KnowledgeRules(BoundPolicy):
         rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
         if len(rows) == 0:
             return NONE
-        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
+        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.context.tie]
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
         members = views()
-        if not self.setting.learned:
+        if not self.context.learned:
             return self._largest_gain(tree, members, self.questions(tree, views), _tour(tree, t - 1)[1])
         vague = not self._stands_out(tree, members)
-        turn = t - 1 - self.setting.opening
+        turn = t - 1 - self.context.opening
         tour, left = _tour(tree, turn)
         guard = turn >= 0 and _is_due(turn, tour, left, vague)
         unseen = self.unseen(tree, views) if vague or guard else NONE
-        look = self._guarded(tree, unseen) if guard else None
-        if look is not None:
-            return look
+        choice = self._guarded(tree, unseen) if guard else None
+        if choice is not None:
+            return choice
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
-        # Until something stands out, the models cannot tell what longer looks would show.
+        # Until something stands out, the models cannot tell what longer measurements would show.
         return self._largest_gain(tree, members, questions, left, free=not vague)
 
     def _guarded(self, tree: Tree, unseen: Rows) -> Choice | None:
-        """Return the guard's look, None if it has none; what was never covered goes before a repeat."""
+        """Return the guard's measurement, None if it has none; what was never covered goes before a repeat."""
         row = self._follow(tree)
-        if row is None or (tree.looks[row] > 0 and len(unseen)):
+        if row is None or (tree.trials[row] > 0 and len(unseen)):
             return None
-        return usual_look(tree, row)
+        return with_default_time(tree, row)
 
     def _stands_out(self, tree: Tree, views: list[ModelView]) -> bool:
         """Tell whether the best region is better than the whole space by more than the noise."""
@@ -128,8 +128,8 @@ class KnowledgeRules(BoundPolicy):
 
         Differences are relative to what was subtracted; if there are only these, posterior means are compared.
         """
-        open_ = np.where(tree.smallest, tree.askable & (tree.looks < MOST_FOLLOWED), tree.leaf)
-        parents = tree.parent[tree.askable & (tree.looks == 0)]
+        open_ = np.where(tree.smallest, tree.askable & (tree.trials < MOST_FOLLOWED), tree.leaf)
+        parents = tree.parent[tree.askable & (tree.trials == 0)]
         open_[parents[parents >= 0]] = True
         averages = tree.averaged.any()
         rows = (open_ & ((tree.averaged if averages else tree.count) > 0)).nonzero()[0]
@@ -137,7 +137,7 @@ class KnowledgeRules(BoundPolicy):
             return None
         mean, error = tree.own_rewards(rows) if averages else (tree.mean[rows], tree.std[rows])
         value = mean - (error - error.min())  # less certain means must be higher
-        return best(tree, rows, value, self.setting.tie)
+        return best(tree, rows, value, self.context.tie)
 
     def _follow(self, tree: Tree) -> int | None:
         """Return the guard's choice: the child of the followed node with the highest mean, or that node again."""
@@ -146,19 +146,19 @@ class KnowledgeRules(BoundPolicy):
             return None
         if tree.smallest[node]:
             return node
-        children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
-        return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
+        children = ((tree.parent == node) & tree.askable & (tree.trials == 0)).nonzero()[0]
+        return best(tree, children, tree.mean[children], self.context.tie) if len(children) else None
 
     def unseen(self, tree: Tree, views: Views) -> Rows:
-        """Return the largest allowed parts of forbidden regions that no look has covered yet.
+        """Return the largest allowed parts of forbidden regions that no measurement has covered yet.
 
-        Slivers, which are together less than a quarter of what is allowed, get no more looks in this way than
-        their share of it.
+        Slivers, which are together less than a quarter of what is allowed, get no more measurements in
+        this way than their share of it.
         """
         if not tree.forbidden.any():
             return NONE
-        parent, depth, looks = np.maximum(tree.parent, 0), tree.depth, tree.looks
-        seen, parts = looks > 0, tree.forbidden[parent] & ~tree.forbidden
+        parent, depth, trials = np.maximum(tree.parent, 0), tree.depth, tree.trials
+        seen, parts = trials > 0, tree.forbidden[parent] & ~tree.forbidden
         levels = [(depth == level).nonzero()[0] for level in range(1, int(depth.max()) + 1)]
         for rows in levels:
             seen[rows] |= seen[parent[rows]]
@@ -170,12 +170,12 @@ class KnowledgeRules(BoundPolicy):
         small, every = parts & (depth >= least), parts.nonzero()[0]
         weights = views()[0].weights(every)
         share = weights[small[every]].sum() / weights.sum()
-        for own in levels:
-            small[own] |= small[parent[own]]
-        if share < SLIVERS and looks[small].sum() + 1 > share * (looks.sum() + 1):
+        for level in levels:
+            small[level] |= small[parent[level]]
+        if share < SLIVERS and trials[small].sum() + 1 > share * (trials.sum() + 1):
             return NONE
         rows = rows[depth[rows] == least]
-        most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
+        most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.context.tie)]
         return most
 
     def _largest_gain(
@@ -183,24 +183,24 @@ class KnowledgeRules(BoundPolicy):
     ) -> Choice:
         """Return the node whose measurement is expected to raise the best mean most per cost.
 
-        On a tour it is the next stop, with `left` looks to go. The time is chosen too if `free`.
+        On a tour it is the next stop, with `left` measurements to go. The time is chosen too if `free`.
         """
-        final, tie = candidates(tree), self.setting.tie
+        final, tie = candidates(tree), self.context.tie
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
-        some = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
-        among = np.union1d(some, leaders)
+        likely = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
+        among = np.union1d(likely, leaders)
         joint = [view.seen(questions, among) for view in views]
         means = [view.mean[among] for view in views]
         if left:
             stop = next_stop(tree, questions, views, joint, means, left, tie)
             if stop is not None:
                 at = questions == stop
-                questions, joint = questions[at], [own[at] for own in joint]
+                questions, joint = questions[at], [column[at] for column in joint]
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             """Return how much the candidates' means move with questions that take `ratio` times the usual time."""
             spreads = [view.spread(questions[at], ratio)[:, None] for view in views]
-            return [covariance[at] / own for covariance, own in zip(joint, spreads, strict=True)]
+            return [covariance[at] / std for covariance, std in zip(joint, spreads, strict=True)]
 
         def rough(moved: list[Floats]) -> Floats:
             pairs = np.full(len(moved[0]), -np.inf)
@@ -219,11 +219,11 @@ class KnowledgeRules(BoundPolicy):
         """Return the askable nodes with the most promising regions; `by_steps`, only below measured ones."""
         wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
         if by_steps and self.policy.depths == "any":
-            known = tree.looks > 0
-            known[0] = True  # the whole space need not be measured first
+            measured = tree.trials > 0
+            measured[0] = True  # the whole space need not be measured first
             parent = np.maximum(tree.parent, 0)
-            wanted &= known | known[parent] | ~tree.askable[parent]
-        idle = wanted & (tree.looks == tree.count)  # so that a batch has different regions
+            wanted &= measured | measured[parent] | ~tree.askable[parent]
+        idle = wanted & (tree.trials == tree.count)  # so that a batch has different regions
         rows = next(kind for kind in (idle, wanted, tree.askable) if kind.any()).nonzero()[0]
         rows = payable(tree, rows)
         if len(rows) <= number:
@@ -234,11 +234,11 @@ class KnowledgeRules(BoundPolicy):
         for depth in range(int(tree.depth.max()), 0, -1):
             level = (tree.depth == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
-        return rows[highest(upper[rows], number, self.setting.tie)]
+        return rows[highest(upper[rows], number, self.context.tie)]
 
     def recommend(self, tree: Tree) -> int:
         """Return the smallest region with the highest mean; if there is no smallest one yet, the best leaf."""
-        return best_mean(tree, candidates(tree), self.setting.tie)
+        return best_mean(tree, candidates(tree), self.context.tie)
 
 
 @dataclass(frozen=True)
@@ -252,9 +252,9 @@ class KnowledgeGradient(Policy):
     """
 
     depths: Literal["any", "smallest"] = "any"
-    inner = True
-    thrifty = True
-    rules = KnowledgeRules
+    measures_internal_nodes = True
+    cost_aware = True
+    bound_class = BoundKnowledgeGradient
 
     def __post_init__(self) -> None:
         check_choice(self.depths, "depths", ("any", "smallest"))
@@ -268,7 +268,7 @@ def _is_due(turn: int, tour: int, left: int, vague: bool) -> bool:
 
 
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:
-    """Return the looks of a tour, and how many of them are left; (0, 0) where travel has no cost."""
+    """Return the measurements of a tour, and how many of them are left; (0, 0) where travel has no cost."""
     terms = tree.terms
     if terms is None or terms.tour == 1:
         return 0, 0

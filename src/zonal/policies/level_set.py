@@ -24,7 +24,7 @@ from zonal._types import Floats
 from zonal.errors import finite_number, need, probability, without_unit
 from zonal.policies.base import NONE, Choice, ModelView, Policy, RngFactory, Rows, Views, allowed_leaves, uncertain
 from zonal.policies.cost_aware import TIE, highest, largest
-from zonal.policies.knowledge_gradient import KnowledgeRules
+from zonal.policies.knowledge_gradient import BoundKnowledgeGradient
 from zonal.tree import Tree
 
 CANDIDATES = 512  # regions with the most uncertain classification
@@ -34,13 +34,13 @@ SURE = 1e3  # standard deviations: a classification that far from the threshold,
 NODES = 16  # of the quadrature rule: exact to five digits
 
 
-class AboveRules(KnowledgeRules):
+class BoundAbove(BoundKnowledgeGradient):
     """The search for a set, bound to a problem; it grows and recommends as the default does."""
 
-    def limit(self, tree: Tree, views: Views) -> float:
+    def threshold(self, tree: Tree, views: Views) -> float:
         """Return the threshold, relative to the prior mean: for a top share, that quantile of the means."""
         if self.policy.threshold is not None:
-            return float(self.setting.sign * self.policy.threshold - self.setting.zero)
+            return float(self.context.sign * self.policy.threshold - self.context.zero)
         rows = allowed_leaves(tree)
         mean, weights = tree.mean[rows], views()[0].weights(rows)
         order = np.argsort(-mean, kind="stable")
@@ -52,7 +52,7 @@ class AboveRules(KnowledgeRules):
         """Return how far averages may well lie beyond the threshold, of leaves or of smallest regions `within`."""
         middle = tree.mean[leaves]
         reach = super().promise(tree, leaves, views, within) - middle
-        return np.asarray(reach - np.abs(middle - self.limit(tree, views)))
+        return np.asarray(reach - np.abs(middle - self.threshold(tree, views)))
 
     def followed(self, tree: Tree) -> None:
         """Return None: no guard follows the highest rewards, since the best region is not the only aim."""
@@ -61,10 +61,10 @@ class AboveRules(KnowledgeRules):
         """Return the node expected to remove the most uncertainty for its cost."""
         from scipy.special import ndtr
 
-        unseen = self.unseen(tree, views) if self.setting.learned and t % 4 == 0 else NONE
+        unseen = self.unseen(tree, views) if self.context.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
         members = views()
-        limit = self.limit(tree, lambda: members)
+        limit = self.threshold(tree, lambda: members)
         rows = allowed_leaves(tree)
         if len(rows) == 0:
             rows = tree.leaf.nonzero()[0]
@@ -72,18 +72,21 @@ class AboveRules(KnowledgeRules):
         weights = members[0].weights(rows)
         wrong = [view.weight * ndtr(-z) for view, (z, _) in zip(members, doubts, strict=True)]
         unsure = np.sum(wrong, axis=0)
-        some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
-        rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in members]
-        off = [z[some] for z, _ in doubts]
-        own = [spread[some] for _, spread in doubts]
-        joint = [view.seen(questions, rows) / std for view, std in zip(members, own, strict=True)]
+        candidates = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
+        rows, shares = rows[candidates], [np.log(view.weight * weights[candidates]) for view in members]
+        off = [z[candidates] for z, _ in doubts]
+        stds = [spread[candidates] for _, spread in doubts]
+        joint = [view.seen(questions, rows) / std for view, std in zip(members, stds, strict=True)]
 
         def tails(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
-            return [_tails(view, questions[at], own[at], ratio) for view, own in zip(members, joint, strict=True)]
+            return [
+                _tails(view, questions[at], covariance[at], ratio)
+                for view, covariance in zip(members, joint, strict=True)
+            ]
 
         def summed(gain: Callable[[Floats, Floats], Floats], parts: list[Floats]) -> Floats:
-            each = zip(shares, off, parts, strict=True)
-            return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in each]))
+            by_model = zip(shares, off, parts, strict=True)
+            return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in by_model]))
 
         rough, exact = partial(summed, log_rough), partial(summed, log_cleared)
         return largest(tree, questions, tails, rough, exact, FINALISTS)
@@ -105,16 +108,16 @@ class Above(Policy):
 
     threshold: float | None = None
     top: float | None = None
-    inner = True
-    thrifty = True
+    measures_internal_nodes = True
+    cost_aware = True
     depths = "any"
-    rules = AboveRules
+    bound_class = BoundAbove
 
     def __post_init__(self) -> None:
         given = None if self.top is None else (self.threshold, self.top)
         fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
-        one = (self.threshold is None) != (self.top is None)
-        need(one, "Above needs either a threshold or a top share", given, fix)
+        exclusive = (self.threshold is None) != (self.top is None)
+        need(exclusive, "Above needs either a threshold or a top share", given, fix)
         if self.top is None:
             why = "since a policy does not know that of the study's values"
             limit = without_unit(self.threshold, "", "threshold", why)

@@ -47,7 +47,7 @@ def maxima_bound(z: float, turns: Floats, bends: Floats) -> float:
 def expected_supremum(turns: float) -> float:
     """Return a bound on the expected supremum of a stationary process of variance 1 on an interval."""
     z = np.linspace(0.0, FAR, STEPS)
-    return float(np.trapezoid([crossing_bound(one, turns) for one in z.tolist()], z))
+    return float(np.trapezoid([crossing_bound(level, turns) for level in z.tolist()], z))
 
 
 def certified_constants(smooth: Smoothness, failure: float) -> Floats | None:

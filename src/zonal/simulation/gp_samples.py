@@ -99,7 +99,7 @@ def _check_size(space: Any) -> None:
     most, fix = MOST_CELLS, "Give the space a wider smallest=."
     if space.axes is None:
         most, fix = MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
-    elif not space.lines:
+    elif not space.continuous_axes:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
     need(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
@@ -109,12 +109,13 @@ def _cells(space: Any) -> list[int]:
     """Return the number of smallest parts of each axis, or the number of members."""
     if space.axes is None:
         return [space.size]
-    return [axis.places or number for axis, number in zip(space.axes, space.pieces(space.deepest()), strict=True)]
+    pieces = space.pieces(space.max_depth())
+    return [axis.places or number for axis, number in zip(space.axes, pieces, strict=True)]
 
 
 def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors used in learning."""
-    symbols = np.array([j not in space.lines for j in range(space.d)])
+    symbols = np.array([j not in space.continuous_axes for j in range(space.d)])
     by_symbol, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
     median, spread = LENGTHSCALE_PRIOR
     scales = np.clip(median * np.exp(spread * by_symbol), *BOUNDS["lengthscale"]) * space.sides()

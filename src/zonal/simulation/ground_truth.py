@@ -66,7 +66,7 @@ class Landscape(ABC):
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
         seen = checked_view(feedback) or Mean()
-        return self._average(self.space.own(region), seen)
+        return self._average(self.space.as_region(region), seen)
 
     def simulate(
         self,
@@ -81,7 +81,7 @@ class Landscape(ABC):
         """Return the best region of a depth and its average; by default of the smallest regions."""
         depth = None if depth is None else whole_number(depth, "depth", 0)
         if depth not in self._best:
-            level = self.space.deepest() if depth is None else depth
+            level = self.space.max_depth() if depth is None else depth
             fix = "Pass a depth, or a space with smallest=."
             need(level is not None, "without a smallest region there is no best one", self.space, fix)
             is_countable = 0 < self.space.count(level) <= MOST_VALUES
@@ -155,7 +155,7 @@ def from_table(
     need(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
     named: dict[str, Any] = {}
     if axes is not None:
-        whole = space.axes is not None and not getattr(space, "spelled", "")
+        whole = space.axes is not None and not getattr(space, "is_sequence", False)
         need(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
         named = {"axes": axes}
     ordered = arrange(values, "values", **named)
@@ -184,7 +184,7 @@ class _MemberTable(Landscape):
     def _find_best(self, depth: int | None) -> Best:
         """Return the best region of a depth, or of the leaves, at any depth."""
         cells = []
-        for h in range(self.space.deepest() + 1) if depth is None else [depth]:
+        for h in range(self.space.max_depth() + 1) if depth is None else [depth]:
             level = self.space.level(h)
             total = sums(self._weights, level.start, level.stop)
             averages = sums(self._values * self._weights, level.start, level.stop) / total
@@ -212,7 +212,7 @@ class _GridTable(Landscape):
     def _average(self, region: ProductRegion, feedback: Feedback) -> float:
         overlaps, inside = [], []
         for j, (axis, part) in enumerate(region.along):
-            overlap = axis.seen_in(part, feedback, self._values.shape[j], self._weights is not None)
+            overlap = axis.pixel_weights(part, feedback, self._values.shape[j], self._weights is not None)
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])
@@ -221,13 +221,13 @@ class _GridTable(Landscape):
     def _find_best(self, depth: int | None) -> Best:
         """Return the best region of a depth, or of the deepest, comparing all at once."""
         space, seen = self.space, Mean()
-        depth = space.deepest() if depth is None else depth
+        depth = space.max_depth() if depth is None else depth
         existing, overlaps = space.existing(depth), []
         along = zip(space.axes, space.pieces(depth), existing, self._values.shape, strict=True)
         for axis, pieces, parts, pixels in along:
             cells = [axis.cell(part, pieces) for part in parts.tolist()]
             equal = self._weights is not None
-            overlaps.append(np.array([axis.seen_in(cell, seen, pixels, equal) for cell in cells]))
+            overlaps.append(np.array([axis.pixel_weights(cell, seen, pixels, equal) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
         indices = space.indices(depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")])
         order = np.argsort(indices)

@@ -169,7 +169,7 @@ def on_axes(
 
 def _pixels(space: Any) -> tuple[int, ...]:
     """Return the number of pixels along each axis."""
-    pieces = space.pieces(space.deepest())
+    pieces = space.pieces(space.max_depth())
     for finer in FINER:
         axes = zip(space.axes, pieces, strict=True)
         shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in axes)
@@ -183,16 +183,16 @@ def _shares(space: Any, table: Table) -> Floats:
     """Return where every row lies on each axis, from 0 to 1; on a categorical axis, the middle of its symbol."""
     columns = []
     for axis in space.axes:
-        cells = table.texts(axis.name) if axis.symbolic else table.numbers(axis.name).tolist()
+        cells = table.texts(axis.name) if axis.is_categorical else table.numbers(axis.name).tolist()
         places = []
         for row, cell in enumerate(cells, start=1):
             try:
-                part = axis.take(axis.from_text(cell) if axis.symbolic else (cell, cell), space.arity)
+                part = axis.parse(axis.from_text(cell) if axis.is_categorical else (cell, cell), space.arity)
             except ZonalError as error:
                 error.args = (f"column {axis.name!r} of row {row}: {error}",)
                 raise
             symbol = int(part[0]).bit_length() - 0.5
-            places.append(symbol / axis.places if axis.symbolic else part[0] / axis.side)
+            places.append(symbol / axis.places if axis.is_categorical else part[0] / axis.side)
         columns.append(places)
     return np.array(columns).T
 
@@ -201,7 +201,7 @@ def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp]
     """Return the pixels, those without a row with the value of the nearest row that has the same symbols."""
     from scipy.spatial import cKDTree
 
-    lines, pools = list(space.lines), [j for j, axis in enumerate(space.axes) if axis.symbolic]
+    lines, pools = list(space.continuous_axes), [j for j, axis in enumerate(space.axes) if axis.is_categorical]
     round_trip = np.array(
         [float(isinstance(space.axes[j], PeriodicAxis)) for j in lines]
     )  # 0: the axis does not close

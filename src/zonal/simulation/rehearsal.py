@@ -117,7 +117,7 @@ def one_level(
 ) -> Region:
     """Measure every region of the deepest level that the budget covers, and again with what is left."""
     space, depth = landscape.space, 0
-    deepest = space.deepest()
+    deepest = space.max_depth()
     while depth != deepest and space.leaves(depth + 1) <= budget:
         depth += 1
     while not (cells := limits.allow(cut(space, depth))):
@@ -141,7 +141,7 @@ def greedy_descent(
 ) -> Region:
     """Measure the children of a region, continue with the best of them, and so on, spreading the budget evenly."""
     space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
-    deepest = space.deepest()
+    deepest = space.max_depth()
     while space.may_split(region):
         children = list(limits.below(space, region))
         if not 0 < len(children) <= left:
@@ -159,7 +159,7 @@ def at_random(
 ) -> Region:
     """Measure as many random smallest regions as the budget covers."""
     space = landscape.space
-    deepest = space.deepest()
+    deepest = space.max_depth()
     order = rng.permutation(space.leaves(deepest)).tolist() if limits.forbidden else None
     if order is None:
         number = space.leaves(deepest)
@@ -239,7 +239,7 @@ class Rehearsal:
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
         best = self.landscape.best()
-        number = self.landscape.space.leaves(self.landscape.space.deepest())
+        number = self.landscape.space.leaves(self.landscape.space.max_depth())
         head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
         return f"{head}\nthe best is {best.region.name}: {best.average:.6g}\n{self.table()}"
 
@@ -273,7 +273,7 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     """
     given = tuple(settings.items())
     players: dict[str, Player] = {"Zonal": StudyPlayer(given)}
-    deepest = space.deepest()
+    deepest = space.max_depth()
     if settings.get("policy") is None:
         if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
             players["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
@@ -374,7 +374,7 @@ def within_reach(landscape: Landscape, forbidden: Any) -> Landscape:
 
 def smallest_regions(space: Any) -> list[Region]:
     """Return all smallest regions of a space."""
-    return cut(space, space.deepest())
+    return cut(space, space.max_depth())
 
 
 def _answer(

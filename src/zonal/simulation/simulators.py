@@ -136,7 +136,7 @@ class SlopedSimulation(Simulation):
         std = self.std(region) / math.sqrt(time)
         sem = std if self._slope_noise is None else self._slope_noise / math.sqrt(time)
         value = self.average(region) + std * float(rng.standard_normal())
-        names = [space.names[j] for j in space.lines] if space.axes else []
+        names = [space.names[j] for j in space.continuous_axes] if space.axes else []
         slopes = {name: (self.slope(region, name) + sem * float(rng.standard_normal()), sem) for name in names}
         return {"value": value, "slopes": slopes}
 

@@ -26,8 +26,8 @@ from zonal.spaces.sequences import Sequences
 
 def as_space(given: Any) -> Any:
     """Return what users pass as a space: a space as it is, Zonal's or their own; bounds as a box, axes by name."""
-    own = attribute(given, "cell") and attribute(given, "split") and not isinstance(given, type)
-    if own:
+    is_space = attribute(given, "cell") and attribute(given, "split") and not isinstance(given, type)
+    if is_space:
         return given
     axes = given.values() if isinstance(given, Mapping) else ()
     return Product(given) if any(isinstance(axis, Axis) or has_symbols(axis) for axis in axes) else Box(given)

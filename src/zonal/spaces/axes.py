@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
@@ -24,14 +23,13 @@ from zonal.kernels.base import Factor
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import CategoryIndex, IntervalIndex
 from zonal.kernels.measures import Measure
-from zonal.spaces.base import RESTORE, ROUNDING
+from zonal.spaces.base import RESTORE, ROUNDING, PartLike
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
 Part = tuple[float, float, tuple[float, float]]
 
 Symbol = str | int | float  # a value of an axis, as users pass it
-PartLike = ArrayLike  # a part as users describe it: a pair of numbers or one, a symbol or several
 
 T = TypeVar("T")
 MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still numbers
@@ -41,7 +39,7 @@ SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 class Axis(ABC):
     """What every axis answers; most defaults are those of an axis of numbers."""
 
-    symbolic: ClassVar[bool] = False  # whether its values are symbols, which have no distances
+    is_categorical: ClassVar[bool] = False  # whether its values are symbols, which have no distances
     scale: ClassVar[str] = "linear"  # the name by which `Box` takes such an axis, and plots draw it
     measured_in: ClassVar[str] = ""  # the unit of widths and lengthscales, if it is not the axis's unit
     even: ClassVar[bool] = True  # whether all parts of a level are equal, so that all or none can be split
@@ -62,12 +60,12 @@ class Axis(ABC):
         """The number of values, None if it is continuous."""
 
     @abstractmethod
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
 
     def check(self) -> None:
         """Raise if this axis, read from a file, is not possible."""
-        possible = alike(self, self.again()) and isinstance(self.name, str)
+        possible = alike(self, self.revalidated()) and isinstance(self.name, str)
         need(possible, "this is not an axis that Zonal has made", self, RESTORE)
 
     # How it is split.
@@ -111,13 +109,13 @@ class Axis(ABC):
         """Tell whether two parts overlap; a shared edge does not count."""
 
     @abstractmethod
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether a part lies within another, up to rounding."""
 
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges differ from those of other parts after rounding."""
         _, size, (low, high) = part
-        return self.symbolic or abs(high - low - size) <= size / 4
+        return self.is_categorical or abs(high - low - size) <= size / 4
 
     def share(self, part: Part) -> float:
         """Return how much of the axis lies in a part."""
@@ -136,7 +134,7 @@ class Axis(ABC):
         return places
 
     @abstractmethod
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
 
     @abstractmethod
@@ -146,12 +144,12 @@ class Axis(ABC):
     # From the user's description to a part, and back.
 
     @abstractmethod
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes."""
 
     @abstractmethod
-    def plain(self, part: Part) -> Symbol | list[Symbol]:
-        """Return a part ready for JSON, as `take` accepts it."""
+    def to_json(self, part: Part) -> Symbol | list[Symbol]:
+        """Return a part ready for JSON, as `parse` accepts it."""
 
     @abstractmethod
     def text(self, part: Part) -> str:
@@ -159,7 +157,7 @@ class Axis(ABC):
 
     @abstractmethod
     def from_text(self, text: str) -> PartLike | None:
-        """Return, from a text, an argument for `take`; None for the whole axis."""
+        """Return, from a text, an argument for `parse`; None for the whole axis."""
 
     def named(self, text: str, arity: int) -> tuple[float, float] | None:
         """Return the exact edges of the cell that is printed as this text; None if what is printed is exact."""
@@ -189,7 +187,7 @@ class Axis(ABC):
         """Return positions on the axis, and weights, that average over what a feedback measures of a part."""
 
     @abstractmethod
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
 
     def factor(self, factor: Factor) -> Factor:
@@ -236,7 +234,7 @@ class ContinuousAxis(Axis):
         """Return the distances of positions on the axis from another."""
         return np.abs(places - place)
 
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
         low, high = checked_ends(self.name, (self.low, self.high))
         return replace(self, low=low, high=high, unit=str(self.unit)).with_smallest(self.smallest)
@@ -277,7 +275,7 @@ class ContinuousAxis(Axis):
 
     # From the user's description to a part.
 
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes."""
         try:
             low, high = cast("tuple[float, float]", what)
@@ -307,7 +305,7 @@ class ContinuousAxis(Axis):
         slack, (low, high), (left, right) = ROUNDING * self.side, part[2], other[2]
         return min(high, right) - max(low, left) > (-slack if low == high or left == right else slack)
 
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether a part lies within another, up to rounding."""
         (low, high), (left, right) = outer[2], inner[2]
         slack = ROUNDING * (right - left)
@@ -324,8 +322,8 @@ class ContinuousAxis(Axis):
         """Return the centre in the user's numbers."""
         return float(self.native(np.array(self.low + part[0])))
 
-    def plain(self, part: Part) -> list[Symbol]:
-        """Return a part ready for JSON, as `take` accepts it."""
+    def to_json(self, part: Part) -> list[Symbol]:
+        """Return a part ready for JSON, as `parse` accepts it."""
         return list(self.bounds(part))
 
     def text(self, part: Part) -> str:
@@ -359,7 +357,7 @@ class ContinuousAxis(Axis):
         return number if self.cell(number, pieces)[2] == part[2] else None
 
     def from_text(self, text: str) -> tuple[float, float]:
-        """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
+        """Return, from a text, an argument for `parse`; ends of the axis may be rounded as in names."""
         span = SPAN.fullmatch(text)
         if span is None:
             raise InvalidInput(
@@ -414,17 +412,17 @@ class ContinuousAxis(Axis):
         places, weights = measure.rule(size, panels, order)
         return self.low + offset + places, weights
 
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         offset, size, (low, high) = part
         return size, (offset - size / 2, 0.0, (low, low)), (offset + size / 2, 0.0, (high, high))
 
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
         offset, size, _ = part
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
 
-    def spread(self, number: int) -> Floats:
+    def linspace(self, number: int) -> Floats:
         """Return `number` values from end to end in the user's numbers, or all if there are fewer."""
         return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 

@@ -7,19 +7,29 @@ neighbours share their edges exactly at any depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Axis, ContinuousAxis
-from zonal.spaces.base import DEEPEST, RESTORE, Node, Space, checked_node, checked_view
+from zonal.spaces.axes import Axis, ContinuousAxis, Symbol
+from zonal.spaces.base import (
+    DEEPEST,
+    RESTORE,
+    Node,
+    PartLike,
+    Region,
+    RegionLike,
+    Space,
+    checked_node,
+    checked_view,
+)
 from zonal.spaces.grids import arranged
 from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of
 from zonal.spaces.text import parts_in_text, space_text
@@ -45,7 +55,7 @@ class AxisSpace(Space):
 
     axes: tuple[Axis, ...]
     arity: int
-    spelled: ClassVar[str] = ""  # the word for a region that its name defines completely
+    is_sequence: ClassVar[bool] = False  # whether a region is defined completely by its name
 
     def __repr__(self) -> str:
         """Return the axes, and whatever is not the default."""
@@ -53,15 +63,15 @@ class AxisSpace(Space):
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
-        some = isinstance(self.axes, tuple) and self.axes
-        need(some, "a space needs at least one axis", self.axes, RESTORE)
+        has_axes = isinstance(self.axes, tuple) and self.axes
+        need(has_axes, "a space needs at least one axis", self.axes, RESTORE)
         for axis in self.axes:
             need(isinstance(axis, Axis), "this is not an axis", axis, RESTORE)
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The axes' names."""
         return tuple(axis.name for axis in self.axes)
 
@@ -71,9 +81,9 @@ class AxisSpace(Space):
         return tuple(axis.unit for axis in self.axes)
 
     @cached_property
-    def lines(self) -> tuple[int, ...]:
+    def continuous_axes(self) -> tuple[int, ...]:  # type: ignore[override]
         """The numbers of the axes that have distances."""
-        return tuple(j for j, axis in enumerate(self.axes) if not axis.symbolic)
+        return tuple(j for j, axis in enumerate(self.axes) if not axis.is_categorical)
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
@@ -99,8 +109,8 @@ class AxisSpace(Space):
 
         Ties go to the first; axes that cannot be split further are skipped.
         """
-        each = zip(self.axes, splits, strict=True)
-        left = [j for j, (axis, number) in enumerate(each) if axis.may_split(number, self.arity)]
+        by_axis = zip(self.axes, splits, strict=True)
+        left = [j for j, (axis, number) in enumerate(by_axis) if axis.may_split(number, self.arity)]
         return min(left, key=splits.__getitem__, default=None)
 
     def level(self, depth: int) -> _Level:
@@ -152,12 +162,12 @@ class AxisSpace(Space):
         if self._even or depth == 0 or not self.slots(depth):
             return self.slots(depth)
         above = self.level(depth - 1)
-        each = zip(self.axes, above.pieces, above.splits, strict=True)
-        return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
+        by_axis = zip(self.axes, above.pieces, above.splits, strict=True)
+        return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in by_axis])
 
-    def indices(self, depth: int, parts: Sequence[Any]) -> Ints:
+    def indices(self, depth: int, parts: Sequence[Ints]) -> Ints:
         """Return the indices of cells of a depth, given their parts, one array per axis."""
-        left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
+        left, index, scale = [np.array(along) for along in parts], np.zeros(1, dtype=np.int64), 1
         for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self.level(above)
             left[level.axis], digit = np.divmod(left[level.axis], level.children)
@@ -167,36 +177,36 @@ class AxisSpace(Space):
 
     def existing(self, depth: int) -> list[Ints]:
         """Return the parts of each axis at a depth that are not empty."""
-        each = zip(self.axes, self.pieces(depth), strict=True)
-        return [np.array([at for at in range(number) if axis.cell(at, number)[1]]) for axis, number in each]
+        by_axis = zip(self.axes, self.pieces(depth), strict=True)
+        return [np.array([at for at in range(number) if axis.cell(at, number)[1]]) for axis, number in by_axis]
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
-        each = zip(self.axes, self.pieces(depth), strict=True)
-        return math.prod([axis.count(number) for axis, number in each]) if self.slots(depth) else 0
+        by_axis = zip(self.axes, self.pieces(depth), strict=True)
+        return math.prod([axis.count(number) for axis, number in by_axis]) if self.slots(depth) else 0
 
     def leaf(self, depth: int, number: int) -> Node:
         """Return one of the leaves if the tree ended at a depth, by number."""
         if self._even:
             return depth, number
         every = np.meshgrid(*self.existing(depth), indexing="ij")
-        return depth, int(np.sort(self.indices(depth, [own.ravel() for own in every]))[number])
+        return depth, int(np.sort(self.indices(depth, [grid.ravel() for grid in every]))[number])
 
     def every(self, depth: int) -> list[ProductRegion]:
         """Return the leaves if the tree ended at a depth, in the order of the axes, the last one fastest."""
-        parts = np.stack([own.ravel() for own in np.meshgrid(*self.existing(depth), indexing="ij")], axis=1)
+        parts = np.stack([grid.ravel() for grid in np.meshgrid(*self.existing(depth), indexing="ij")], axis=1)
         nodes = zip([depth] * len(parts), self.indices(depth, list(parts.T)).tolist(), strict=True)
         return [self.seen(node, cell, None) for node, cell in zip(nodes, parts, strict=True)]
 
-    def typical(self, depth: int, most: int) -> list[Node]:
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: one, since all are equal."""
         return [(depth, 0)]
 
-    def inside(self, depth: int, bottom: int) -> int:
+    def n_descendants(self, depth: int, bottom: int) -> int:
         """Return the number of cells of the depth `bottom` in one cell of a depth."""
         return -(-self.leaves(bottom) // self.leaves(depth))
 
-    def deepest(self) -> int | None:
+    def max_depth(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no limit."""
         endless = any(axis.places is None and axis.smallest is None for axis in self.axes)
         depth = 0
@@ -206,28 +216,28 @@ class AxisSpace(Space):
                 return None
         return depth
 
-    def cut(self) -> int:
+    def default_depth(self) -> int:
         """Return the depth of the smallest regions if none are given: axes have `PARTS` parts, or all they can."""
-        wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
+        wanted, depth = PARTS.get(len(self.continuous_axes), PARTS[max(PARTS)]), 0
         while (level := self.level(depth)).able:
-            each = zip(self.axes, level.splits, level.pieces, strict=True)
-            if not any(number < wanted and axis.may_split(splits, self.arity) for axis, splits, number in each):
+            by_axis = zip(self.axes, level.splits, level.pieces, strict=True)
+            if not any(number < wanted and axis.may_split(splits, self.arity) for axis, splits, number in by_axis):
                 break
             depth += 1
         return depth
 
     def with_smallest(self) -> Self:
         """Return the space with a smallest region: its own, or that of a search without one."""
-        if self.deepest() is not None:
+        if self.max_depth() is not None:
             return self
-        each = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        by_axis = zip(self.axes, self.widths(self.default_depth()).tolist(), strict=True)
         axes = tuple(
-            axis.with_smallest(width) if isinstance(axis, ContinuousAxis) else axis for axis, width in each
+            axis.with_smallest(width) if isinstance(axis, ContinuousAxis) else axis for axis, width in by_axis
         )
-        made = object.__new__(type(self))
-        parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
-        vars(made).update(parts, axes=axes)
-        return made
+        space = object.__new__(type(self))
+        parts = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}  # type: ignore[arg-type]
+        vars(space).update(parts, axes=axes)
+        return space
 
     def widths(self, depth: int) -> Floats:
         """Return the widths of a cell at `depth`, shape (d,); on a categorical axis 1, or 0 if it is split."""
@@ -251,10 +261,10 @@ class AxisSpace(Space):
     def cell(self, node: Node, feedback: Feedback | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
-        found = self.seen((depth, index), np.array(self._parts(depth, index)), checked_view(feedback))
-        if not all(found.sizes):
+        cell = self.seen((depth, index), np.array(self._parts(depth, index)), checked_view(feedback))
+        if not all(cell.sizes):
             raise InvalidInput("this cell of the tree is empty", node, "Pass a cell that `split` returned.")
-        return found
+        return cell
 
     def _parts(self, depth: int, index: int) -> list[int]:
         """Return the number of a cell's part on each axis."""
@@ -266,12 +276,12 @@ class AxisSpace(Space):
             scale[level.axis] *= level.children
         return parts
 
-    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> ProductRegion:
+    def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> ProductRegion:
         """Return the region of a node, given the numbers of its parts."""
-        own = tuple(cell.tolist())
-        each = zip(self.axes, own, self.pieces(node[0]), strict=True)
-        offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in each], strict=True)
-        return ProductRegion(self, node, feedback, offset, sizes, edges, own)
+        parts = tuple(cell.tolist())
+        along = zip(self.axes, parts, self.pieces(node[0]), strict=True)
+        offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in along], strict=True)
+        return ProductRegion(self, node, feedback, offset, sizes, edges, parts)
 
     def whole(self) -> Ints:
         """Return the whole space as numbers of parts, shape (1, d)."""
@@ -288,34 +298,34 @@ class AxisSpace(Space):
         cells = cell * times + steps
         if not self._even:  # some may be empty
             axis, pieces = self.axes[level.axis], level.pieces[level.axis] * level.children
-            there = [axis.cell(part, pieces)[1] > 0 for part in cells[:, level.axis].tolist()]
-            cells, numbers = cells[there], numbers[there]
+            not_empty = [axis.cell(part, pieces)[1] > 0 for part in cells[:, level.axis].tolist()]
+            cells, numbers = cells[not_empty], numbers[not_empty]
         return level.children * index + numbers, cells
 
-    def splittable(self, depth: int, indices: Ints) -> Any:
+    def splittable(self, depth: int, indices: Ints) -> Flags | bool:
         """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
         level = self._levels[depth] if depth in self._levels else self.level(depth)
         if self._even or not level.able:
             return level.able
-        each = enumerate(zip(self.axes, level.pieces, level.splits, strict=True))
-        left = [(j, axis, n) for j, (axis, n, splits) in each if axis.may_split(splits, self.arity)]
+        by_axis = enumerate(zip(self.axes, level.pieces, level.splits, strict=True))
+        left = [(j, axis, n) for j, (axis, n, splits) in by_axis if axis.may_split(splits, self.arity)]
         cells = [self._parts(depth, index) for index in indices.tolist()]
         return np.array([any(axis.even or axis.cell(cell[j], n)[1] > 1 for j, axis, n in left) for cell in cells])
 
-    def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
+    def split(self, region: Region) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
-        if region.node is None:
+        if region.node is None or not isinstance(region, ProductRegion):
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
         if not self.level(depth).children:
             raise InvalidInput("this cell cannot be split", region.name, "Ask may_split() first.")
         numbers, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
-        first, each = index * self.level(depth).children, zip(numbers.tolist(), cells, strict=True)
-        return tuple(self.seen((depth + 1, first + number), parts, region.feedback) for number, parts in each)
+        first, children = index * self.level(depth).children, zip(numbers.tolist(), cells, strict=True)
+        return tuple(self.seen((depth + 1, first + number), parts, region.feedback) for number, parts in children)
 
     # From the user's description to a region.
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> ProductRegion:
         """Return any region of the space, whether it is a cell of the tree or not.
 
         Parameters
@@ -337,13 +347,13 @@ class AxisSpace(Space):
         node = node_of(self, region)
         return region if node is None else self.cell(node, region.feedback)
 
-    def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
+    def _of(self, described: Sequence[PartLike | None], feedback: Feedback | None) -> ProductRegion:
         """Return the region given by a description of the part on each axis; None for the whole axis."""
-        each = zip(self.axes, described, strict=True)
-        parts = [axis.cell(0, 1) if part is None else axis.take(part, self.arity) for axis, part in each]
+        by_axis = zip(self.axes, described, strict=True)
+        parts = [axis.cell(0, 1) if part is None else axis.parse(part, self.arity) for axis, part in by_axis]
         return ProductRegion(self, None, feedback, *zip(*parts, strict=True))
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         edge = next(iter(first), 0) if is_listed(first) and not isinstance(first, str) else 0
         return not isinstance(first, str) and (isinstance(edge, str) or not is_listed(edge))
 
@@ -353,15 +363,19 @@ class AxisSpace(Space):
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return by axis [low, high], or the symbol or symbols of a categorical one."""
-        return {axis.name: axis.plain(part) for axis, part in region.along}
+        return {axis.name: axis.to_json(part) for axis, part in region.along}
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> RegionLike:
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
         return parts_in_text(self, text)
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
+
+    def point(self, values: Sequence[Symbol]) -> Mapping[str, Symbol] | str:
+        """Return a point, given its value on each axis: these by name."""
+        return dict(zip(self.names, values, strict=True))
 
     # Measures.
 
@@ -378,5 +392,7 @@ class AxisSpace(Space):
         self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
     ) -> Footprints:
         """Return what measurements of regions average over, with the usual feedback or each with its own."""
-        extents = np.array([[own.offset for own in regions], [own.sizes for own in regions]], dtype=float)
+        extents = np.array(
+            [[region.offset for region in regions], [region.sizes for region in regions]], dtype=float
+        )
         return Footprints(extents, None if others is None else tuple(others))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from datetime import date
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import (
     InvalidInput,
     is_listed,
@@ -25,7 +26,17 @@ from zonal.errors import (
 from zonal.io.result_table import card, short
 from zonal.kernels.feedback import Feedback
 
+if TYPE_CHECKING:
+    from zonal.kernels.feedback import Footprints, Subsets
+    from zonal.kernels.finite_covariance import SubsetLayout
+    from zonal.kernels.layout import ProductLayout
+    from zonal.spaces.axes import Axis
+
 Node = tuple[int, int]
+PartLike = ArrayLike  # a part of an axis as users describe it: a pair of numbers or one, a symbol or several
+# A region as users describe it: by its parts, by its members or their names, or by its own name.
+RegionLike: TypeAlias = "Region | Mapping[str, PartLike | None] | Sequence[Hashable] | ArrayLike | date"
+Forbidden: TypeAlias = "RegionLike | Sequence[RegionLike] | Callable[[Region], bool] | None"
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
@@ -39,7 +50,7 @@ class Region(ABC):
 
     __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
-    space: Any
+    space: Space
     node: Node | None = None  # (depth, index) in the tree; None for a region outside the tree
     feedback: Feedback | None = field(default=None, compare=False)  # not part of its identity
 
@@ -49,9 +60,9 @@ class Region(ABC):
         """A value that differs between regions of the same space."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """A readable name: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
-        return str(self.space.describe(self))
 
     @property
     @abstractmethod
@@ -100,9 +111,9 @@ class Region(ABC):
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         """Return points drawn at random."""
 
+    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
-        return dict(self.space.as_dict(self))
 
     @property
     @abstractmethod
@@ -110,17 +121,17 @@ class Region(ABC):
         """How much of the space lies in the region; every symbol counts as one."""
 
     @abstractmethod
-    def overlaps(self, other: Any) -> bool:
+    def overlaps(self, other: Region) -> bool:
         """Tell whether another region of the same space overlaps this one."""
 
     @abstractmethod
-    def holds(self, other: Any) -> bool:
+    def contains(self, other: Region) -> bool:
         """Tell whether a region of the same space lies within this one."""
 
-    def _neighbour(self, other: Any) -> Any:
+    def _neighbour(self, other: Region) -> Self:
         """Check that another region is one of the same space, and return it."""
-        there = isinstance(other, Region) and (other.space is self.space or other.space == self.space)
-        need(there, "this is not a region of the same space", other, "Make it by space.region().")
+        if not isinstance(other, type(self)) or not (other.space is self.space or other.space == self.space):
+            raise InvalidInput("this is not a region of the same space", other, "Make it by space.region().")
         return other
 
     def __getitem__(self, name: str) -> tuple[Any, ...]:
@@ -153,10 +164,11 @@ class Region(ABC):
 class Space(ABC):
     """A set of possible measurements, and how a region is split. It is a value: copies are the same object."""
 
-    names: Any  # of the axes, or of the features
-    axes: Any  # None for a space of members
-    lines: Any  # the numbers of the axes, or features, that have distances
-    arity: int = 2  # the usual number of children of a node
+    arity: int = 2  # the default number of children of a node
+
+    axes: tuple[Axis, ...] | None  # None for a space of members
+    names: tuple[str, ...]  # of the axes, or of the features
+    continuous_axes: tuple[int, ...]  # the numbers of the axes, or features, that have distances
 
     @property
     def d(self) -> int:
@@ -166,26 +178,96 @@ class Space(ABC):
     @property
     def continuous(self) -> bool:
         """Whether this is a space of axes that all have distances."""
-        return self.axes is not None and len(self.lines) == len(self.axes)
+        return self.axes is not None and len(self.continuous_axes) == len(self.axes)
 
     @abstractmethod
     def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
         """Return the region of a node of the tree."""
 
     @abstractmethod
-    def split(self, region: Any) -> tuple[Region, ...]:
+    def split(self, region: Region) -> tuple[Region, ...]:
         """Return the children of a cell of the tree, in order."""
 
     @abstractmethod
-    def splittable(self, depth: int, indices: Ints) -> Any:
+    def splittable(self, depth: int, indices: Ints) -> Flags | bool:
         """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
 
-    def may_split(self, region: Any) -> bool:
+    def may_split(self, region: Region) -> bool:
         """Tell whether a cell has children, none of them smaller than the smallest useful size."""
         if region.node is None:
             return False
         depth, index = region.node
         return bool(np.all(self.splittable(depth, np.array([index]))))
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise if this space, read from a file, is not possible."""
+
+    @abstractmethod
+    def whole(self) -> Ints:
+        """Return the whole space as numbers: of the parts of a cell, or its run of members, one row."""
+
+    @abstractmethod
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and their numbers as those of `whole`, one row each."""
+
+    @abstractmethod
+    def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> Region:
+        """Return the region of a node, given its numbers."""
+
+    @abstractmethod
+    def leaves(self, depth: int) -> int:
+        """Return the number of leaves if the tree ended at a depth, including those above it."""
+
+    @abstractmethod
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the leaves if the tree ended at a depth, by number."""
+
+    @abstractmethod
+    def every(self, depth: int) -> Sequence[Region]:
+        """Return the leaves if the tree ended at a depth."""
+
+    @abstractmethod
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
+        """Return at most so many cells that represent all of a depth."""
+
+    @abstractmethod
+    def n_descendants(self, depth: int, bottom: int) -> int:
+        """Return the number of cells of the depth `bottom`, or of members, in the largest cell of a depth."""
+
+    @abstractmethod
+    def default_depth(self) -> int:
+        """Return the depth of the smallest regions if none are given."""
+
+    @abstractmethod
+    def with_smallest(self) -> Self:
+        """Return the space with a smallest region: its own, or that of a search without one."""
+
+    @abstractmethod
+    def grain(self, depth: int) -> str:
+        """Return the size of the cells of a depth, for people."""
+
+    @abstractmethod
+    def sides(self) -> Floats:
+        """Return the width of the whole space along each axis or feature, shape (d,)."""
+
+    @abstractmethod
+    def reach(self, depth: int, feedback: Feedback) -> Floats:
+        """Return the largest distance, by axis, between a sampled point and any point of a cell of a depth."""
+
+    @abstractmethod
+    def check_feedback(self, feedback: Feedback) -> None:
+        """Raise if a feedback has no meaning here."""
+
+    @abstractmethod
+    def layout(self, feedback: Feedback) -> ProductLayout | SubsetLayout:
+        """Return the object that finds which pairs of regions are equivalent."""
+
+    @abstractmethod
+    def footprints(
+        self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
+    ) -> Footprints | Subsets:
+        """Return what measurements of regions average over, with the default feedback or each with its own."""
 
     @abstractmethod
     def count(self, depth: int) -> int:
@@ -196,18 +278,18 @@ class Space(ABC):
         return self.count(depth)
 
     @abstractmethod
-    def deepest(self) -> int | None:
+    def max_depth(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no limit."""
 
     @abstractmethod
-    def region(self, what: Any, feedback: Feedback | None = None) -> Region:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
 
     def warning(self, looks: int) -> str:
         """Return why a search with so many measurements has no prospect; "" if it may have."""
         return ""
 
-    def own(self, what: Any, feedback: Feedback | None = None) -> Region:
+    def as_region(self, what: RegionLike, feedback: Feedback | None = None) -> Region:
         """Return a region of this space, given as such or described; raise if it is of another."""
         if not isinstance(what, Region):
             return self.region(what, feedback)
@@ -215,27 +297,25 @@ class Space(ABC):
             raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
         return what if feedback is None else with_feedback(what, checked_view(feedback))
 
-    def is_one(self, what: Any) -> bool:
+    def is_one(self, what: RegionLike | Sequence[RegionLike]) -> bool:
         """Tell whether `what` describes one region, not several."""
         if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
             return True
-        first: Any = next(
-            iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None
-        )
+        first = next(iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None)
         return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)
 
     @abstractmethod
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         """Tell whether a list, whose first entry is given, describes the parts of one region."""
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> RegionLike:
         """Return, from a text, an argument for `region`: the text itself."""
         return text
 
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Self:
+    def __deepcopy__(self, memo: dict[int, Self]) -> Self:
         return self
 
 
@@ -253,7 +333,7 @@ def as_array(given: Any) -> NDArray[Any]:
         return np.empty(0, dtype=object)
 
 
-def checked_node(node: Any, space: Any) -> Node:
+def checked_node(node: Node, space: Space) -> Node:
     """Check that a node exists, and return it as two numbers."""
     with suppress(Exception):  # whatever a user's object raises
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
@@ -263,7 +343,7 @@ def checked_node(node: Any, space: Any) -> Node:
     raise InvalidInput(problem, node, "Pass for example (0, 0).")
 
 
-def checked_view(feedback: Any) -> Any:
+def checked_view(feedback: Feedback | None) -> Feedback | None:
     """Check that a feedback is one, or None, and return it."""
     able = feedback is None or isinstance(feedback, Feedback)
     need(
@@ -285,16 +365,18 @@ class Overlapping:
 
     def __call__(self, region: Region) -> bool:
         """Return True if the region overlaps one of them."""
-        return any(own.overlaps(region) for own in self.regions)
+        return any(other.overlaps(region) for other in self.regions)
 
 
-def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
+def forbidden_rule(space: Space, forbidden: Forbidden) -> Callable[[Region], bool] | None:
     """Return a function of a region, given one, a region, a list of regions, or None."""
-    if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
+    if forbidden is None:
+        return None
+    if callable(forbidden) and not isinstance(forbidden, type):
         return forbidden
-    fix = "Pass a region, a list of regions, or a function of a region."
+    problem, fix = "forbidden must be regions", "Pass a region, a list of regions, or a function of a region."
     once = isinstance(forbidden, Iterator)  # which can be read once only
-    given = listed(forbidden, "forbidden must be regions", fix) if once else forbidden
-    regions = [given] if space.is_one(given) else listed(given, "forbidden must be regions", fix)
-    made = tuple(space.own(region) for region in regions)
-    return Overlapping(made) if made else None
+    given = listed(forbidden, problem, fix) if once else cast("RegionLike | Sequence[RegionLike]", forbidden)
+    regions = [given] if space.is_one(given) else listed(given, problem, fix)
+    excluded = tuple(map(space.as_region, regions))
+    return Overlapping(excluded) if excluded else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,13 +23,17 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.io.hints import hinting
-from zonal.spaces.axes import Axis, ContinuousAxis, checked_ends
+from zonal.spaces.axes import Axis, ContinuousAxis, Symbol, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
-from zonal.spaces.base import RESTORE, unnamed
+from zonal.spaces.base import RESTORE, PartLike, unnamed
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 
 Scale = Literal["linear", "log", "integer", "periodic"]
+T = TypeVar("T")
+ByAxis = Sequence[T] | Mapping[str, T] | None  # one for each axis, in order or by name
+# An axis as users describe it: a pair of numbers, symbols, symbols with their frequencies, or an axis.
+AxisLike = PartLike | Mapping[Symbol, float] | Axis
 MOST_AXES = 1000
 SCALES: dict[str, type[ContinuousAxis]] = {
     kind.scale: kind for kind in (ContinuousAxis, LogAxis, IntegerAxis, PeriodicAxis)
@@ -144,7 +148,7 @@ class Product(AxisSpace):
 
     def __init__(
         self,
-        axes: Mapping[str, Any],
+        axes: Mapping[str, AxisLike],
         arity: int = 2,
         smallest: float | Mapping[str, float] | None = None,
         units: Mapping[str, str] | None = None,
@@ -155,29 +159,29 @@ class Product(AxisSpace):
         problem = "axes must be a mapping of name to axis"
         need(isinstance(axes, Mapping) and mapped(axes, problem, fix), problem, axes, fix)
         arity = whole_number(arity, "arity", 2, MOST_PARTS)
-        by_name, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
-        for name, own in by_name.items():
-            if isinstance(own, ContinuousAxis | CategoricalAxis):
-                renamed = replace(own, name=name)
+        described, checked, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
+        for name, axis in described.items():
+            if isinstance(axis, ContinuousAxis | CategoricalAxis):
+                renamed = replace(axis, name=name)
                 renamed.check()
-                made[name] = renamed.nearest(arity) if isinstance(renamed, ContinuousAxis) else renamed
-            elif has_symbols(own):
-                shares = mapped(own, f"axis {name} must be symbols", fix) if isinstance(own, Mapping) else None
-                made[name] = CategoricalAxis.of(
-                    name, list(shares or own), None if shares is None else list(shares.values())
-                )
+                checked[name] = renamed.nearest(arity) if isinstance(renamed, ContinuousAxis) else renamed
+            elif isinstance(axis, Mapping):
+                shares = mapped(axis, f"axis {name} must be symbols", fix)
+                checked[name] = CategoricalAxis.of(name, list(shares), list(shares.values()))
+            elif has_symbols(axis):
+                checked[name] = CategoricalAxis.of(name, list(cast("Sequence[Symbol]", axis)), None)
             else:
-                numeric.append((name, own))
-        made |= intervals(numeric, arity, smallest, units, scale, periodic) if numeric or periodic else {}
-        vars(self).update(axes=tuple(made[name] for name in by_name), arity=arity)
+                numeric.append((name, axis))
+        checked |= intervals(numeric, arity, smallest, units, scale, periodic) if numeric or periodic else {}
+        vars(self).update(axes=tuple(checked[name] for name in described), arity=arity)
 
 
-def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
+def listed_axes(bounds: Mapping[str, AxisLike] | ArrayLike) -> list[tuple[str, AxisLike]]:
     """Return names and descriptions of axes."""
     problem, fix = "a box needs at least one axis", "Pass pairs such as [(0, 1)], one per axis."
     if isinstance(bounds, Mapping):
         entries = mapped(bounds, problem, fix).items()
-        axes = [(named(name, "the name of an axis"), own) for name, own in entries]
+        axes = [(named(name, "the name of an axis"), axis) for name, axis in entries]
     else:
         pairs = listed(bounds, problem, fix)
         axes = list(zip(unnamed(len(pairs)), pairs, strict=True))
@@ -189,36 +193,42 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
 
 
 def intervals(
-    described: list[tuple[str, Any]], arity: int, smallest: Any, units: Any, scale: Any, periodic: Any
+    described: Sequence[tuple[str, AxisLike]],
+    arity: int,
+    smallest: float | ByAxis[float],
+    units: str | ByAxis[str],
+    scale: Scale | ByAxis[Scale],
+    periodic: Sequence[str],
 ) -> dict[str, ContinuousAxis]:
     """Check the continuous axes, and return them by name."""
     names = tuple(name for name, _ in described)
     scales = _per_axis(scale, "scale", "linear", names)
-    for name, own in zip(names, scales, strict=True):
-        check_choice(own, f"the scale of axis {name}", tuple(SCALES))
-    scales = _closed(names, scales, periodic)
+    for name, kind in zip(names, scales, strict=True):
+        check_choice(kind, f"the scale of axis {name}", tuple(SCALES))
+    kinds = [SCALES[kind] for kind in _closed(names, scales, periodic)]
     given = zip(names, _per_axis(units, "units", "", names), strict=True)
     shown = [text(unit, f"the unit of axis {name}") for name, unit in given]
-    ends = [checked_ends(name, pair, unit) for (name, pair), unit in zip(described, shown, strict=True)]
-    least = _per_axis(smallest, "smallest", None, names)
-    each = zip(names, ends, shown, least, scales, strict=True)
-    return {name: SCALES[own].of(name, pair, unit, width).nearest(arity) for name, pair, unit, width, own in each}
+    pairs = zip(described, shown, strict=True)
+    ends = [checked_ends(name, cast("PartLike", pair), unit) for (name, pair), unit in pairs]
+    widths = _per_axis(smallest, "smallest", None, names)
+    columns = zip(kinds, names, ends, shown, widths, strict=True)
+    return {name: kind.of(name, pair, unit, width).nearest(arity) for kind, name, pair, unit, width in columns}
 
 
-def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
+def _closed(names: tuple[str, ...], scales: Sequence[str], periodic: Sequence[str]) -> list[str]:
     """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
     rings = listed(rings, "periodic must name axes", "Pass a list of names.")
     unknown = (name for name in rings if not isinstance(name, str) or name not in names)
     refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
     fix = "Leave out its scale, or take it out of periodic."
-    for name, own in zip(names, scales, strict=True):
-        free = name not in rings or own in ("linear", PeriodicAxis.scale)
-        need(free, f"axis {name} cannot be a ring: its scale is {own}", name, fix)
-    return [PeriodicAxis.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
+    for name, scale in zip(names, scales, strict=True):
+        free = name not in rings or scale in ("linear", PeriodicAxis.scale)
+        need(free, f"axis {name} cannot be a ring: its scale is {scale}", name, fix)
+    return [PeriodicAxis.scale if name in rings else scale for name, scale in zip(names, scales, strict=True)]
 
 
-def has_symbols(axis: Any) -> bool:
+def has_symbols(axis: AxisLike) -> bool:
     """Tell a categorical axis from a continuous one: two numbers are an interval in a tuple, symbols in a list."""
     if isinstance(axis, (str, Mapping)):
         return True
@@ -235,7 +245,7 @@ def has_symbols(axis: Any) -> bool:
     return isinstance(axis, list)
 
 
-def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
+def _per_axis(values: T | ByAxis[T], what: str, default: T, names: tuple[str, ...]) -> list[T]:
     """Return one value per axis from a mapping, a sequence or a single value."""
     if values is None:
         return [default] * len(names)
@@ -247,8 +257,8 @@ def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> l
             need(default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}.")
         return [values.get(name, default) for name in names]
     if isinstance(values, str) or not is_listed(values):
-        return [values] * len(names)
+        return [cast("T", values)] * len(names)
     problem = f"{what} must be one value, or one for each of {len(names)} axes"
-    each = listed(values, problem, "Pass as many.")
-    need(len(each) == len(names), problem, values, "Pass as many.")
-    return each
+    entries = listed(values, problem, "Pass as many.")
+    need(len(entries) == len(names), problem, values, "Pass as many.")
+    return entries

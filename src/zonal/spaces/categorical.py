@@ -13,7 +13,8 @@ from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import CategoryIndex
-from zonal.spaces.axes import Axis, Part, PartLike, Symbol
+from zonal.spaces.axes import Axis, Part, Symbol
+from zonal.spaces.base import PartLike
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
@@ -30,7 +31,7 @@ class CategoricalAxis(Axis):
     symbols: tuple[Symbol, ...]
     shares: tuple[float, ...]
 
-    symbolic: ClassVar[bool] = True
+    is_categorical: ClassVar[bool] = True
     unit = ""
     low = 0.0
     side = 1.0
@@ -54,7 +55,7 @@ class CategoricalAxis(Axis):
         total = sum(shares)
         return cls(name, symbols, tuple(share / total for share in shares))
 
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, self.symbols, self.shares)
 
@@ -107,7 +108,7 @@ class CategoricalAxis(Axis):
 
     # From the user's description to a part.
 
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several."""
         pool = 0
         fix = "Pass one symbol, or a list."
@@ -124,7 +125,7 @@ class CategoricalAxis(Axis):
         """Tell whether two parts have a symbol in common."""
         return bool(int(part[0]) & int(other[0]))
 
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether all symbols of a part are in another."""
         return not int(inner[0]) & ~int(outer[0])
 
@@ -144,8 +145,8 @@ class CategoricalAxis(Axis):
         """Return the symbols of a part."""
         return tuple(self.symbols[s] for s in self.members(part[0]))
 
-    def plain(self, part: Part) -> Symbol | list[Symbol]:
-        """Return the symbol, or a list of them, as `take` accepts it."""
+    def to_json(self, part: Part) -> Symbol | list[Symbol]:
+        """Return the symbol, or a list of them, as `parse` accepts it."""
         named = self.symbols_in(part)
         return named[0] if len(named) == 1 else list(named)
 
@@ -155,7 +156,7 @@ class CategoricalAxis(Axis):
         return ANY if every else "|".join(map(str, self.symbols_in(part)))
 
     def from_text(self, text: str) -> list[Symbol] | None:
-        """Return, from a text, an argument for `take`; integers may be written with a decimal point."""
+        """Return, from a text, an argument for `parse`; integers may be written with a decimal point."""
         if text == ANY and ANY not in self.symbols:
             return None
         by_text = {str(symbol): symbol for symbol in self.symbols}
@@ -186,7 +187,7 @@ class CategoricalAxis(Axis):
     def measure(self, feedback: Feedback) -> None:
         """Return None: the whole set of symbols is always measured."""
 
-    def faces(self, part: Part) -> NoReturn:
+    def end_points(self, part: Part) -> NoReturn:
         """Raise: symbols have no order and no distances."""
         problem = f"there is no slope along axis {self.name}, which is categorical"
         raise InvalidInput(problem, self.symbols, "Name a continuous axis, or observe differences: minus=.")
@@ -200,7 +201,7 @@ class CategoricalAxis(Axis):
         members = self.members(part[0])
         return np.array(members, dtype=float), self.frequencies(int(part[0]))[members]
 
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the frequency of every symbol within a part, or the same for all of them if `equal`."""
         inside = self.frequencies(int(part[0]))
         return np.asarray((inside > 0) / np.count_nonzero(inside)) if equal else inside

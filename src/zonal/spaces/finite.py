@@ -13,17 +13,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, need, refuse, whole_number
 from zonal.io.dataframes import Labels, as_label, as_series, in_order
 from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
-from zonal.spaces.base import RESTORE, Node, Space, as_array, checked_node, checked_view
+from zonal.spaces.base import RESTORE, Node, Region, RegionLike, Space, as_array, checked_node, checked_view
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import SubsetRegion
 
@@ -45,7 +45,7 @@ def _part(above: Level, below: Level) -> bool:
     """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
     columns = (below.start, below.stop, below.first, below.children)
-    if {(own.dtype.kind, own.shape) for own in columns} != {("i", (number,))}:
+    if {(column.dtype.kind, column.shape) for column in columns} != {("i", (number,))}:
         return False
     counted = 0 <= children.min() <= children.max() <= number == children.sum()
     if not (number and counted):
@@ -69,7 +69,7 @@ class FiniteSpace(Space):
     weights: Floats  # shape (n,), in the order of the tree
     rows: Ints  # the user's row number of each member
     names: tuple[str, ...]  # of the features
-    symbolic: bool  # whether features are codes, which have no distances
+    is_categorical: bool  # whether features are codes, which have no distances
     smallest: float | None  # useful weight of a region
     _levels: tuple[Level, ...]
     labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
@@ -82,14 +82,22 @@ class FiniteSpace(Space):
     def _identity(self) -> tuple[Hashable, ...]:
         """Return what distinguishes this space from others, except the members themselves."""
 
-    def _keep(self, names: Iterable[str], levels: Iterable[Level], **own: Any) -> None:
+    def _keep(self, names: Iterable[str], levels: Iterable[Level], **attributes: Any) -> None:
         """Set all attributes, once."""
         for column in ("features", "weights", "rows"):
-            own[column].flags.writeable = False
-        vars(self).update(own, names=tuple(names), _levels=tuple(levels))
+            attributes[column].flags.writeable = False
+        vars(self).update(attributes, names=tuple(names), _levels=tuple(levels))
+
+    @abstractmethod
+    def describe(self, region: SubsetRegion) -> str:
+        """Return the name of a region."""
+
+    @abstractmethod
+    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
+        """Return a region as plain numbers and texts."""
 
     @property
-    def ways(self) -> list[Sequence[Hashable]]:
+    def label_sets(self) -> list[Sequence[Hashable]]:
         """The possible names of rows, each in the user's order: labels, or else numbers."""
         return [range(len(self.rows)) if self.labels is None else self.labels]
 
@@ -110,10 +118,10 @@ class FiniteSpace(Space):
         """The number of members."""
         return len(self.weights)
 
-    @property
-    def lines(self) -> tuple[int, ...]:
+    @cached_property
+    def continuous_axes(self) -> tuple[int, ...]:  # type: ignore[override]
         """The numbers of the features that have distances."""
-        return () if self.symbolic else tuple(range(self.d))
+        return () if self.is_categorical else tuple(range(self.d))
 
     def with_smallest(self) -> Self:
         """Return the space itself: its members are its smallest regions."""
@@ -131,7 +139,7 @@ class FiniteSpace(Space):
         whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
             list(map(type, self.names)) == [str] * self.features.shape[1]
-            and isinstance(self.symbolic, bool)
+            and isinstance(self.is_categorical, bool)
             and (self.labels is None or len(self.labels) == size)
             and self.features.dtype.kind == "f"
             and self.rows.dtype.kind == "i"
@@ -175,19 +183,21 @@ class FiniteSpace(Space):
         """Return the size of the smallest cells if the tree ended at a depth, for people."""
         above = zip(self._levels[:depth], self._ends, strict=False)
         cells = [*above, (self.level(depth), slice(None))]
-        start, stop = (np.concatenate([getattr(own, edge)[at] for own, at in cells]) for edge in ("start", "stop"))
+        start, stop = (
+            np.concatenate([getattr(level, edge)[at] for level, at in cells]) for edge in ("start", "stop")
+        )
         if (stop - start == 1).all():
             return f"single {self._called}"
         weights = sums(self.weights, start, stop)
         return f"{self._called} of weight {weights.min():.4g} to {weights.max():.4g}"
 
-    def typical(self, depth: int, most: int) -> list[Node]:
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: some of them, spread evenly."""
         number = self.count(depth)
         spread = np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
         return [(depth, index) for index in spread.tolist()]
 
-    def inside(self, depth: int, bottom: int) -> int:
+    def n_descendants(self, depth: int, bottom: int) -> int:
         """Return the number of members in the largest cell of a depth."""
         level = self.level(depth)
         return int((level.stop - level.start).max())
@@ -195,16 +205,16 @@ class FiniteSpace(Space):
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
-            return in_order(values, self.ways, what)
+            return in_order(values, self.label_sets, what)
         problem = f"{what} by name need members with labels"
         need(self.labels is not None, problem, self, "Pass one per point, in order.")
-        return by_name(values, [str(label) for label in self.ways[0]], what)
+        return by_name(values, [str(label) for label in self.label_sets[0]], what)
 
-    def deepest(self) -> int:
+    def max_depth(self) -> int:
         """Return the depth of the deepest cells."""
         return len(self._levels) - 1
 
-    cut = deepest  # single members are the smallest regions
+    default_depth = max_depth  # single members are the smallest regions
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> SubsetRegion:
         """Return the region of a node of the tree."""
@@ -213,7 +223,7 @@ class FiniteSpace(Space):
         start, stop = int(level.start[index]), int(level.stop[index])
         return SubsetRegion(self, (depth, index), checked_view(feedback), start, stop)
 
-    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> SubsetRegion:
+    def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a node, given the run of its members."""
         return SubsetRegion(self, node, feedback, int(cell[0]), int(cell[1]))
 
@@ -228,11 +238,11 @@ class FiniteSpace(Space):
         children = np.arange(first, first + int(level.children[index]))
         return children, np.stack([below.start[children], below.stop[children]], axis=1)
 
-    def splittable(self, depth: int, indices: Ints) -> Any:
+    def splittable(self, depth: int, indices: Ints) -> Flags:
         """Tell which cells of a depth have children, none of them below the smallest useful weight."""
-        return self.level(depth).children[indices] > 0
+        return np.asarray(self.level(depth).children[indices] > 0)
 
-    def split(self, region: SubsetRegion) -> tuple[SubsetRegion, ...]:
+    def split(self, region: Region) -> tuple[SubsetRegion, ...]:
         """Return the children of a cell of the tree, in order."""
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
@@ -247,7 +257,7 @@ class FiniteSpace(Space):
     @cached_property
     def _sides(self) -> Floats:
         extent = self.features.max(axis=0) - self.features.min(axis=0)
-        return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
+        return np.where(extent > 0, extent, 1.0) if not self.is_categorical else np.ones(self.d)
 
     def reach(self, depth: int, feedback: Feedback) -> Floats:
         """Return the largest range of each feature in a cell of a depth; for codes, 1 if there are several."""
@@ -258,7 +268,7 @@ class FiniteSpace(Space):
         padded = np.concatenate([self.features, self.features[-1:]])
         high, low = (np.asarray(pick.reduceat(padded, edges, axis=0))[::2] for pick in (np.maximum, np.minimum))
         extent = (high - low).max(axis=0)
-        return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
+        return (extent > 0).astype(float) if self.is_categorical else np.asarray(extent)
 
     def check_feedback(self, feedback: Feedback) -> None:
         """Raise if a feedback has no meaning here."""
@@ -273,10 +283,10 @@ class FiniteSpace(Space):
     ) -> Subsets:
         """Return what measurements of regions average over, with the usual feedback or each with its own."""
         feedbacks = [usual] * len(regions) if others is None else others
-        each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
-        return Subsets([members for members, _ in each], [shares for _, shares in each])
+        measured = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
+        return Subsets([members for members, _ in measured], [shares for _, shares in measured])
 
-    def member_names(self, region: SubsetRegion) -> list[Any]:
+    def member_names(self, region: SubsetRegion) -> list[Hashable]:
         """Return the members by label, or by row number if they have none."""
         rows = region.members.tolist()
         return rows if self.labels is None else [self.labels[row] for row in rows]
@@ -285,17 +295,17 @@ class FiniteSpace(Space):
     def _row_of(self) -> dict[Hashable, int]:
         """The row of each name; names of several rows are left out."""
         rows: dict[Hashable, int] = {}
-        for way in self.ways[self.labels is None :]:
-            times = Counter(way)
-            rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
+        for labels in self.label_sets[self.labels is None :]:
+            times = Counter(labels)
+            rows = {name: row for row, name in enumerate(labels) if times[name] == 1} | rows
         return rows
 
-    def subset(self, what: Any, feedback: Feedback | None) -> SubsetRegion:
+    def subset(self, what: RegionLike | None, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of some members, given names, row numbers or a mask."""
         checked_view(feedback)
         series = as_series(what)
         mask = series is not None and series.values.dtype == bool
-        listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
+        listed = self._listed(in_order(what, self.label_sets, "a mask") if mask else what)
         numbers = listed.ndim == 1 and listed.size and listed.dtype.kind in "iu"
         need(numbers, "a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         wrong = listed[(listed < 0) | (listed >= self.size)].tolist()
@@ -308,7 +318,7 @@ class FiniteSpace(Space):
             return SubsetRegion(self, None, feedback, places[0], places[-1] + 1)
         return SubsetRegion(self, None, feedback, -1, -1, tuple(places))
 
-    def _listed(self, what: Any) -> NDArray[Any]:
+    def _listed(self, what: RegionLike | None) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
         row = self._row(what)
         if row is not None:
@@ -318,7 +328,7 @@ class FiniteSpace(Space):
             return np.flatnonzero(listed)
         if not self._row_of or listed.ndim == 0 or listed.size == 0:
             return listed
-        rows = [self._row(name) for name in what]
+        rows = [self._row(name) for name in cast("Iterable[Hashable]", what)]
         return listed if None in rows else np.array(rows, dtype=np.intp)
 
     def _row(self, name: Any) -> int | None:
@@ -328,7 +338,7 @@ class FiniteSpace(Space):
             hash(name)
             row = self._row_of.get(as_label(name))
         if row is None and isinstance(name, str) and self._row_of:
-            fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
+            fix = f"Pass names such as {next(iter(self.label_sets[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)
         return row
 
@@ -339,7 +349,7 @@ def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
     return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
 
 
-def nested_levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
+def nested_levels(paths: list[tuple[str, ...]], weights: Floats, least: float) -> list[Level]:
     """Return the levels of the tree of some paths, without children below the smallest weight."""
     runs: list[tuple[int, int]] = [(0, len(paths))]
     levels: list[Level] = []
@@ -347,11 +357,11 @@ def nested_levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> l
         below: list[tuple[int, int]] = []
         cells = []
         for start, stop in runs:
-            own = _children(paths, start, stop, len(levels))
-            if least and any(float(weights[a:b].sum()) < least for a, b in own):
-                own = []
-            cells.append((start, stop, len(below), len(own)))
-            below += own
+            children = _children(paths, start, stop, len(levels))
+            if least and any(float(weights[a:b].sum()) < least for a, b in children):
+                children = []
+            cells.append((start, stop, len(below), len(children)))
+            below += children
         levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
         runs = below
     return levels

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, attribute, listed, mapped, need, plain_array
+
+if TYPE_CHECKING:
+    from zonal.spaces.axis_space import AxisSpace
 
 VALUES = "values"
 AXES = "axes"
 
 
-def arranged(space: Any, given: Any, what: str, axes: Any = None) -> Any:
+def arranged(
+    space: AxisSpace, given: ArrayLike | Mapping[str, ArrayLike], what: str, axes: Sequence[str] | None = None
+) -> ArrayLike:
     """Return an array with one dimension per axis of a space, in their order and each from its lower end.
 
     The dimensions are named by `axes`, by the array itself (``.dims``, as of xarray), or by a mapping: the
     positions along each axis and "values", or "axes" and "values". Unnamed they are in the order of the axes.
     """
-    values, positions = given, dict[str, Any]()
+    positions = dict[str, ArrayLike]()
+    values: ArrayLike
     if isinstance(given, Mapping):
         parts = mapped(given, f"{what} must be an array", _fix(space))
         need(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
         values, named = parts.pop(VALUES), parts.pop(AXES, None)
         positions, axes = parts, axes if axes is not None else named if named is not None else list(parts)
-    elif axes is None:
-        axes = attribute(given, "dims")
+    else:
+        values, axes = given, attribute(given, "dims") if axes is None else axes
     coordinates = attribute(given, "coords")
     if axes is None:
         _check_order(space, values, what)
@@ -45,12 +51,12 @@ def arranged(space: Any, given: Any, what: str, axes: Any = None) -> Any:
         if along is None and coordinates is not None and name in coordinates:
             along = coordinates[name]
         axis = space.axes[space.names.index(name)]
-        if along is not None and not axis.symbolic and _is_downward(along, name, table.shape[at]):
+        if along is not None and not axis.is_categorical and _is_downward(along, name, table.shape[at]):
             table = np.flip(table, at)
     return table.transpose([names.index(name) for name in space.names])
 
 
-def _is_downward(along: Any, name: str, size: int) -> bool:
+def _is_downward(along: ArrayLike, name: str, size: int) -> bool:
     """Tell whether positions along an axis fall; raise if they do not go one way, or are not one per pixel."""
     fix = "Pass the position of each pixel, in order."
     places: NDArray[Any] = plain_array(along, f"positions along {name} must be numbers", fix, float)
@@ -62,15 +68,15 @@ def _is_downward(along: Any, name: str, size: int) -> bool:
     return bool(size > 1 and steps[0] < 0)
 
 
-def _check_order(space: Any, values: Any, what: str) -> None:
+def _check_order(space: AxisSpace, values: ArrayLike, what: str) -> None:
     """Raise if an array without names fits the smallest regions only, or better, in another order."""
     if isinstance(values, list | tuple):
         with suppress(InvalidInput):  # what is no array is named later
             values = plain_array(values, f"{what} must be an array", _fix(space))
-    shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.deepest()
+    shape, bottom = values.shape if isinstance(values, np.ndarray) else (), space.max_depth()
     if bottom is None or not 2 <= len(shape) == space.d <= 6:
         return
-    cells = [own.places or pieces for own, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
+    cells = [axis.places or pieces for axis, pieces in zip(space.axes, space.pieces(bottom), strict=True)]
     orders = [tuple(shape[j] for j in order) for order in itertools.permutations(range(space.d))]
     for coarse in (False, True):
         if _fits(shape, cells, space, coarse):
@@ -81,13 +87,13 @@ def _check_order(space: Any, values: Any, what: str) -> None:
             raise InvalidInput(f"{what} fit the axes ({names}) {how} in another order", shape, _fix(space))
 
 
-def _fits(shape: tuple[int, ...], cells: list[int], space: Any, coarse: bool) -> bool:
+def _fits(shape: tuple[int, ...], cells: list[int], space: AxisSpace, coarse: bool) -> bool:
     """Tell whether numbers of pixels divide the smallest regions evenly, or, if `coarse`, these the pixels."""
-    each = zip(shape, cells, space.axes, strict=True)
-    return all(n == m if axis.places else n and (n % m == 0 or (coarse and m % n == 0)) for n, m, axis in each)
+    by_axis = zip(shape, cells, space.axes, strict=True)
+    return all(n == m if axis.places else n and (n % m == 0 or (coarse and m % n == 0)) for n, m, axis in by_axis)
 
 
-def _fix(space: Any) -> str:
+def _fix(space: AxisSpace) -> str:
     names = ", ".join(map(repr, reversed(space.names)))
     comma = "," if space.d == 1 else ""
     return f"Name the dimensions of the array in their order, for example axes=({names}{comma})."

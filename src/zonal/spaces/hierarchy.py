@@ -7,12 +7,12 @@ from the top to each leaf, with leaves of one region together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ from zonal.spaces.area_names import (
     path_of_levels,
     path_of_name,
 )
+from zonal.spaces.base import PartLike, RegionLike
 from zonal.spaces.finite import FiniteSpace, nested_levels
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import SubsetRegion
@@ -114,17 +115,17 @@ class Hierarchy(FiniteSpace):
         need(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
         nested = nested_levels(paths, checked, checked_least(smallest, float(checked.sum())))
         members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
-        self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
+        self._keep(names, nested, is_categorical=features is None, smallest=smallest, **members)
 
     def _features(self, features: ByLeaf) -> tuple[Floats, tuple[str, ...]]:
         """Return the features of the leaves in the order of the tree, and their names; codes if there are none."""
         if features is None:
             table = _codes(self.paths)
             return table, _numbered(table.shape[1])
-        size, ways = len(self.paths), self.ways
-        table, names, own = taken_features(by_name(features, ways[1], "features"), "features")
+        size, label_sets = len(self.paths), self.label_sets
+        table, names, labels = taken_features(by_name(features, label_sets[1], "features"), "features")
         need(len(table) == size, f"features must have {size} rows, one per member", len(table), "Pass as many.")
-        return table[row_order(own, ways, "features")][self.rows], names
+        return table[row_order(labels, label_sets, "features")][self.rows], names
 
     @classmethod
     def from_table(
@@ -153,10 +154,10 @@ class Hierarchy(FiniteSpace):
         named, labels = frame or (levels, None)
         if isinstance(weights, str):
             weights = text(weights, "the name of a column")
-            there: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
-            fix = f"{guess(weights, there)}Name a column of the table, or pass the weights."
-            need(weights in there, "the table has no such column of weights", weights, fix)
-            named, weights = there, there.pop(weights)
+            columns: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
+            fix = f"{guess(weights, columns)}Name a column of the table, or pass the weights."
+            need(weights in columns, "the table has no such column of weights", weights, fix)
+            named, weights = columns, columns.pop(weights)
         if not isinstance(named, Mapping):
             given = listed(named, *TABLE)
             named = dict(zip(_numbered(len(given)), given, strict=True))
@@ -173,9 +174,9 @@ class Hierarchy(FiniteSpace):
         need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
         check_nested(columns)
         leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
-        made = cls(leaves, features, weights, smallest, feature_names)
-        vars(made).update(shapes=shapes if made.shapes is None else made.shapes)
-        return made
+        hierarchy = cls(leaves, features, weights, smallest, feature_names)
+        vars(hierarchy).update(shapes=shapes if hierarchy.shapes is None else hierarchy.shapes)
+        return hierarchy
 
     @classmethod
     def from_parents(
@@ -205,9 +206,9 @@ class Hierarchy(FiniteSpace):
             "two regions have the same name",
             "Rename one.",
         )
-        ways = {name: _way(parents, name) for name in parents}
+        paths = {name: _path(parents, name) for name in parents}
         inner = set(parents.values())
-        leaves = _together([tuple(map(str, way)) for name, way in ways.items() if name not in inner])
+        leaves = _together([tuple(map(str, path)) for name, path in paths.items() if name not in inner])
         return cls(leaves, features, weights, smallest, feature_names)
 
     def check(self) -> None:
@@ -223,10 +224,10 @@ class Hierarchy(FiniteSpace):
         return self.levels or _numbered(max(map(len, self.paths)))
 
     @property
-    def ways(self) -> list[Sequence[Hashable]]:
+    def label_sets(self) -> list[Sequence[Hashable]]:
         """The possible names of leaves, each in the user's order: label or number, name, or path."""
         paths = [self.paths[place] for place in self.place.tolist()]
-        return [*super().ways, [path[-1] for path in paths], paths]
+        return [*super().label_sets, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
         return self.paths, self.names, self.labels, self.smallest
@@ -234,7 +235,7 @@ class Hierarchy(FiniteSpace):
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of leaves, whether it is a node of the tree or not.
 
         Parameters
@@ -248,15 +249,15 @@ class Hierarchy(FiniteSpace):
             return self.subset(what[MEMBERS], feedback) if path is None else self._of_path(path, feedback)
         if isinstance(what, str):
             what = text(what, "the name of a region")
-        path = path_of_name(self, what) if isinstance(what, str) else what
+        path = path_of_name(self, what) if isinstance(what, str) else cast("tuple[str, ...]", what)
         if isinstance(path, tuple) and all(isinstance(name, str) for name in path):
             need(path or what == WHOLE, "a region needs a name", what, ANYTHING)
             if self.below(path):
                 return self._of_path(path, feedback)
             near = guess(what if isinstance(what, str) else path[-1], self.named)
             fix = f"{near}Names look like {JOINT.join(self.paths[0])!r}."
-            known = isinstance(what, Hashable) and what in self._row_of
-            need(known, "there is no such region", what, fix)
+            is_leaf = isinstance(what, Hashable) and what in self._row_of
+            need(is_leaf, "there is no such region", what, fix)
         return self.subset(what, feedback)
 
     def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> SubsetRegion:
@@ -275,7 +276,7 @@ class Hierarchy(FiniteSpace):
 
     def below(self, path: tuple[str, ...]) -> list[int]:
         """Return the positions of the leaves whose paths begin with this one."""
-        return [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
+        return [place for place, leaf in enumerate(self.paths) if leaf[: len(path)] == path]
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
@@ -297,13 +298,13 @@ class Hierarchy(FiniteSpace):
         """Tell whether a region has all leaves below what they share."""
         return region.node is not None or len(self.below(self.shared_path(region))) == len(region.positions)
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
-        ways = self.ways
-        return in_order(by_name(values, ways[1], what), ways, what)
+        label_sets = self.label_sets
+        return in_order(by_name(values, label_sets[1], what), label_sets, what)
 
     def describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
@@ -328,8 +329,8 @@ def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
     problem = f"below {where} there must be a mapping, a list of names or None"
     items = [subtree] if isinstance(subtree, Mapping) else listed(subtree, problem, fix)
-    each = [pair for place, item in enumerate(items) for pair in _named(item, place)]
-    pairs = [(region_name(name, f"a region within {where}"), below) for name, below in each]
+    entries = [pair for place, item in enumerate(items) for pair in _named(item, place)]
+    pairs = [(region_name(name, f"a region within {where}"), below) for name, below in entries]
     need(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
     fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
     refuse(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
@@ -394,12 +395,12 @@ def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
                 )
     finest = columns[names[-1]]
     for leaf in repeated(finest):
-        rows = [row for row, own in enumerate(finest, first) if own == leaf]
+        rows = [row for row, name in enumerate(finest, first) if name == leaf]
         problem = f"column {names[-1]} names the same leaf in rows {rows[0]} and {rows[1]}"
         raise InvalidInput(problem, leaf, "Pass a row per leaf.")
 
 
-def _way(parents: Mapping[str, str | None], name: str) -> list[str]:
+def _path(parents: Mapping[str, str | None], name: str) -> list[str]:
     """Return the names from the top to one of them."""
     chain = [name]
     while (above := parents[chain[-1]]) is not None:

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import (
@@ -24,7 +25,7 @@ from zonal.errors import (
     positive_number,
     refuse,
 )
-from zonal.io.dataframes import Columns, Labels, as_frame, as_label, as_series, in_order, useful
+from zonal.io.dataframes import Columns, DataSeries, Labels, as_frame, as_label, as_series, in_order, useful
 from zonal.spaces.base import ROUNDING, as_array, unnamed
 
 
@@ -35,7 +36,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     """
     frame = as_frame(X)
     if frame is None and isinstance(X, Mapping):
-        labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
+        labels = next((series.labels for series in map(as_series, X.values()) if series is not None), None)
         names = [_column_name(name) for name in X]
         refuse(repeated(names), "two columns have the same name", "Rename one; 1 and '1' are the same.")
         frame = Columns(dict(zip(names, X.values(), strict=True)), labels)
@@ -53,7 +54,7 @@ def _column_name(name: Any) -> str:
     return named(label if isinstance(label, str | int) else str(label), "the name of a column")
 
 
-def told_labels(labels: Any, size: int) -> Labels:
+def told_labels(labels: Sequence[Hashable] | DataSeries, size: int) -> Labels:
     """Check names of rows, and return them."""
     series = as_series(labels)
     problem, fix = f"labels must be {size} names, one per member", "Pass as many."
@@ -65,11 +66,11 @@ def told_labels(labels: Any, size: int) -> Labels:
 
 def _joined(frame: Columns) -> Floats:
     """Return columns side by side, pandas ones aligned by the labels of the first."""
-    ways = [] if frame.labels is None else [frame.labels]
+    label_sets = [] if frame.labels is None else [frame.labels]
     tables, sizes = [], {}
-    for name, own in frame.columns.items():
+    for name, column in frame.columns.items():
         what = f"column {name}"
-        tables.append(checked_features(in_order(own, ways, what), what))
+        tables.append(checked_features(in_order(column, label_sets, what), what))
         shape = tables[-1].shape
         sizes[name] = shape[0]
         need(shape[1] == 1, f"{what} must hold one number per row", shape, "Pass several columns instead.")
@@ -114,7 +115,7 @@ def _complain_of_rows(features: Any, what: str) -> NoReturn:
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
 
-def checked_weights(weights: Any, size: int) -> Floats:
+def checked_weights(weights: ArrayLike | None, size: int) -> Floats:
     """Check weights, and return them as an array, 1 each by default; an error names the row."""
     if weights is None:
         return np.ones(size)
@@ -132,7 +133,7 @@ def checked_weights(weights: Any, size: int) -> Floats:
     return table
 
 
-def checked_least(smallest: Any, total: float) -> float:
+def checked_least(smallest: float | None, total: float) -> float:
     """Check the smallest weight of a region, and return it up to rounding; 0 if none was given."""
     if smallest is None:
         return 0.0
@@ -152,15 +153,15 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     need(texts, f"{what} must be by name", list(given), "Name every leaf.")
     long = (name for name in given if isinstance(name, int) and abs(name) > LARGEST_WHOLE)  # has no text
     refuse(long, f"{what} names something that is not a leaf", "Name leaves only.")
-    found, known = {str(name): value for name, value in given.items()}, set(leaves)
-    strangers = (name for name in found if name not in known)
+    by_leaf, expected = {str(name): value for name, value in given.items()}, set(leaves)
+    strangers = (name for name in by_leaf if name not in expected)
     refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
-    need(len(found) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
-    refuse((leaf for leaf in leaves if leaf not in found), f"{what} must name every leaf", "Add it.")
-    width = as_array(next(iter(found.values()))).size
-    for leaf, value in found.items():
+    need(len(by_leaf) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
+    refuse((leaf for leaf in leaves if leaf not in by_leaf), f"{what} must name every leaf", "Add it.")
+    width = as_array(next(iter(by_leaf.values()))).size
+    for leaf, value in by_leaf.items():
         _check_leaf(leaf, value, what, width)
-    return [found[leaf] for leaf in leaves]
+    return [by_leaf[leaf] for leaf in leaves]
 
 
 def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
@@ -173,6 +174,6 @@ def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
     need(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
 
 
-def repeated(names: Iterable[Any]) -> list[Any]:
+def repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once."""
     return [name for name, times in Counter(names).items() if times > 1]

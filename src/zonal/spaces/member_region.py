@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.kernels.feedback import spread_evenly
 from zonal.spaces.base import Region
+
+if TYPE_CHECKING:
+    from zonal.spaces.finite import FiniteSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,6 +25,7 @@ class SubsetRegion(Region):
     codes, NaN where they differ), and ``members`` are the user's row numbers.
     """
 
+    space: FiniteSpace
     start: int = 0
     stop: int = 0
     chosen: tuple[int, ...] | None = None  # for a region outside the tree
@@ -30,6 +34,15 @@ class SubsetRegion(Region):
     def key(self) -> Hashable:
         """A value that differs between regions of the same space."""
         return (self.start, self.stop) if self.chosen is None else self.chosen
+
+    @property
+    def name(self) -> str:
+        """A readable name: ``"2 points: dose 4..8"``, ``"NSW > Mid North Coast"``."""
+        return self.space.describe(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return self.space.as_dict(self)
 
     @cached_property
     def positions(self) -> Ints:
@@ -54,7 +67,7 @@ class SubsetRegion(Region):
         """The weighted mean of the features, shape (d,)."""
         at = self.positions
         inside = self.space.features[at]
-        if self.space.symbolic:
+        if self.space.is_categorical:
             return np.where((inside == inside[0]).all(axis=0), inside[0], np.nan)
         return np.asarray(np.average(inside, axis=0, weights=self.space.weights[at]))
 
@@ -83,19 +96,21 @@ class SubsetRegion(Region):
     @property
     def x(self) -> Any:
         """The centre; for leaves without features the name."""
-        return self.name if self.space.symbolic else self.center
+        return self.name if self.space.is_categorical else self.center
 
-    def overlaps(self, other: Any) -> bool:
+    def overlaps(self, other: Region) -> bool:
         """Tell whether a region of the same space shares members with this one."""
-        if self.chosen is None and self._neighbour(other).chosen is None:
-            return bool(self.start < other.stop and other.start < self.stop)
-        return bool(np.isin(self.positions, self._neighbour(other).positions).any())
+        theirs = self._neighbour(other)
+        if self.chosen is None and theirs.chosen is None:
+            return self.start < theirs.stop and theirs.start < self.stop
+        return bool(np.isin(self.positions, theirs.positions).any())
 
-    def holds(self, other: Any) -> bool:
+    def contains(self, other: Region) -> bool:
         """Tell whether all members of a region of the same space are members of this one."""
-        if self.chosen is None and self._neighbour(other).chosen is None:
-            return bool(self.start <= other.start and other.stop <= self.stop)
-        return bool(np.isin(self._neighbour(other).positions, self.positions).all())
+        theirs = self._neighbour(other)
+        if self.chosen is None and theirs.chosen is None:
+            return self.start <= theirs.start and theirs.stop <= self.stop
+        return bool(np.isin(theirs.positions, self.positions).all())
 
     @property
     def share(self) -> float:
@@ -105,20 +120,20 @@ class SubsetRegion(Region):
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         weights = self.space.weights[self.positions]
         drawn = rng.choice(self.positions, number, p=weights / weights.sum())
-        if self.space.symbolic:
-            each, of_drawn = np.unique(drawn, return_inverse=True)
-            names = [self.space.region([int(self.space.rows[place])]).name for place in each]
+        if self.space.is_categorical:
+            distinct, of_drawn = np.unique(drawn, return_inverse=True)
+            names = [self.space.region([int(self.space.rows[place])]).name for place in distinct]
             return [names[at] for at in of_drawn.tolist()]
         return np.asarray(self.space.features[drawn])
 
     def nearest(self) -> Ints:
         """Return the position of the member nearest to the centre, as an array."""
-        if self.space.symbolic:
+        if self.space.is_categorical:
             return self.positions[:1]
         far = (self.space.features[self.positions] - self.center) / self.space.sides()
         return self.positions[[int(np.argmin((far**2).sum(axis=1)))]]
 
-    def some(self, number: int) -> tuple[Ints, Floats]:
+    def subsample(self, number: int) -> tuple[Ints, Floats]:
         """Return positions and shares of `number` members spread evenly over the weight, or of all."""
         weights = self.space.weights[self.positions]
         if number >= len(weights):

@@ -19,8 +19,8 @@ from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import BLOCK, Measure
 from zonal.kernels.periodic import wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces.axes import ContinuousAxis, Part, PartLike, Symbol, checked_ends
-from zonal.spaces.base import ROUNDING
+from zonal.spaces.axes import ContinuousAxis, Part, Symbol, checked_ends
+from zonal.spaces.base import ROUNDING, PartLike
 
 EXACT = 52  # bits of an integer that a float holds exactly
 MOST_TURNS = 16  # around a ring: a measure that covers more is uniform
@@ -47,7 +47,7 @@ class LogAxis(ContinuousAxis):
         low, high = map(math.log10, ends)
         return replace(super().of(name, (low, high), unit, smallest), given=ends)
 
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, checked_ends(self.name, self.given), self.unit, self.smallest)
 
@@ -76,10 +76,10 @@ class LogAxis(ContinuousAxis):
         shown_alike = self.native(edges) == number
         return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
 
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         low, high = self.bounds(part)
-        return high - low, *super().faces(part)[1:]
+        return high - low, *super().end_points(part)[1:]
 
     def span(self, low: float, high: float) -> str:
         """Return "low..high" in the user's numbers, with enough digits to distinguish neighbours."""
@@ -137,10 +137,10 @@ class PeriodicAxis(ContinuousAxis):
         """Tell whether two arcs overlap; a shared edge does not count."""
         return any(super(PeriodicAxis, self).overlap(part, turned) for turned in self._turned(other))
 
-    def holds(self, outer: Part, inner: Part) -> bool:
+    def contains(self, outer: Part, inner: Part) -> bool:
         """Tell whether an arc lies within another, up to rounding."""
         whole = outer[1] >= self.side * (1 - ROUNDING)
-        return whole or any(super(PeriodicAxis, self).holds(outer, turned) for turned in self._turned(inner))
+        return whole or any(super(PeriodicAxis, self).contains(outer, turned) for turned in self._turned(inner))
 
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return where an arc begins and ends; the end may lie beyond the end of the axis."""
@@ -162,14 +162,14 @@ class PeriodicAxis(ContinuousAxis):
         assert isinstance(factor, StationaryFactor)
         return replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))
 
-    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+    def pixel_weights(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return the share of the measure of an arc in each of `pixels` pixels; the shares add up to 1."""
         measure, (offset, size, _) = self.measure(feedback), part
         turns = 1 + min(math.ceil(3 * measure.reach(size) / self.side), MOST_TURNS)
         shares = measure.shares(offset + turns * self.side, size, self.side / pixels, (2 * turns + 2) * pixels)
         return np.asarray(shares.reshape(-1, pixels).sum(axis=0))
 
-    def spread(self, number: int) -> Floats:
+    def linspace(self, number: int) -> Floats:
         """Return `number` values once around; the point where it closes comes twice."""
         return np.linspace(self.low, self.high, number)
 
@@ -211,7 +211,7 @@ class IntegerAxis(ContinuousAxis):
         least = self.smallest
         return replace(self, smallest=min(sizes, key=lambda size: (max(size / least, least / size), -size)))
 
-    def again(self) -> Self:
+    def revalidated(self) -> Self:
         """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
 
@@ -251,7 +251,7 @@ class IntegerAxis(ContinuousAxis):
 
     # From the user's description to a part, and back.
 
-    def take(self, what: PartLike, arity: int) -> Part:
+    def parse(self, what: PartLike, arity: int) -> Part:
         """Return the part that a user describes: first and last integer, or one."""
         several = is_listed(what) and not isinstance(what, str)
         try:
@@ -268,11 +268,11 @@ class IntegerAxis(ContinuousAxis):
         low, high = part[2]
         return low + 0.5, high - 0.5
 
-    def spread(self, number: int) -> Floats:
+    def linspace(self, number: int) -> Floats:
         """Return `number` integers from the first to the last, or all if there are fewer."""
         return np.unique(np.linspace(*self.ends, min(number, self.places)).round())
 
-    def plain(self, part: Part) -> list[Symbol]:
+    def to_json(self, part: Part) -> list[Symbol]:
         """Return the first and the last number, ready for JSON."""
         return [int(edge) for edge in self.bounds(part)]
 
@@ -290,7 +290,7 @@ class IntegerAxis(ContinuousAxis):
         return number if self.cell(number, pieces)[2] == part[2] else None
 
     def from_text(self, text: str) -> tuple[float, float]:
-        """Return, from a text (a span or one number), an argument for `take`."""
+        """Return, from a text (a span or one number), an argument for `parse`."""
         word = text.split(" ")[0]
         return (self.number(word), self.number(word)) if ".." not in word else super().from_text(text)
 
@@ -304,7 +304,7 @@ class IntegerAxis(ContinuousAxis):
         """Return what a feedback measures of a part: its measure, moved to the nearest integers."""
         return _lumped(feedback.along(self))
 
-    def faces(self, part: Part) -> tuple[float, Part, Part]:
+    def end_points(self, part: Part) -> tuple[float, Part, Part]:
         """Return the distance of the first and last integer, and both of them as parts."""
         offset, size, (low, high) = part
         off = (size - 1) / 2
@@ -370,19 +370,19 @@ class DiscretizedMeasure(Measure):
         mean, scale = np.empty(geometry.shape[1]), np.broadcast_to(scale, geometry.shape[1])
         for pair in np.unique(geometry[1:], axis=1).T:
             lags, weights = self._lags(*pair.tolist())
-            (own,) = (geometry[1:] == pair[:, None]).all(axis=0).nonzero()
+            (alike,) = (geometry[1:] == pair[:, None]).all(axis=0).nonzero()
             step = BLOCK // len(lags) + 1
-            for start in range(0, len(own), step):
-                some = own[start : start + step]
-                values = profile.value(scale[some, None] * np.add.outer(geometry[0, some], lags))
+            for start in range(0, len(alike), step):
+                block = alike[start : start + step]
+                values = profile.value(scale[block, None] * np.add.outer(geometry[0, block], lags))
                 values *= weights
-                mean[some] = np.add.reduce(values, 1)
+                mean[block] = np.add.reduce(values, 1)
         return mean
 
     def _lags(self, wide: float, narrow: float) -> tuple[Floats, Floats]:
         """Return the differences of integers of two runs, and their weights."""
-        (ours, own), (theirs, other) = self._row(round(wide)), self._row(round(narrow))
-        weights = np.convolve(own, other[::-1])
+        (ours, shares), (theirs, other_shares) = self._row(round(wide)), self._row(round(narrow))
+        weights = np.convolve(shares, other_shares[::-1])
         lags = ours[0] - theirs[-1] + np.arange(len(weights))
         return lags[weights != 0], weights[weights != 0]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from zonal.errors import is_listed, need, refuse, text, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.base import ROUNDING, Node
+from zonal.spaces.base import ROUNDING, Node, PartLike, RegionLike, as_array
 from zonal.spaces.finite import FiniteSpace, Level, sums
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import SubsetRegion
@@ -62,17 +62,17 @@ class Points(FiniteSpace):
         smallest: float | None = None,
         labels: Sequence[Hashable] | None = None,
     ) -> None:
-        features, names, own = taken_features(X, "X")
+        features, names, row_labels = taken_features(X, "X")
         if labels is not None:
-            own = told_labels(labels, len(features))
-        few = whole_number(arity, "arity", 2) <= max(len(features), FEW_PARTS)
-        need(few, "arity is larger than the number of points", arity, f"Pass at most {len(features)}.")
-        ways = [range(len(features)) if own is None else own]
-        checked = checked_weights(in_order(weights, ways, "weights"), len(features))
+            row_labels = told_labels(labels, len(features))
+        fits = whole_number(arity, "arity", 2) <= max(len(features), FEW_PARTS)
+        need(fits, "arity is larger than the number of points", arity, f"Pass at most {len(features)}.")
+        label_sets = [range(len(features)) if row_labels is None else row_labels]
+        checked = checked_weights(in_order(weights, label_sets, "weights"), len(features))
         rows, levels = _kd_tree(features, checked, int(arity), checked_least(smallest, float(checked.sum())))
-        members = {"features": features[rows], "weights": checked[rows], "rows": rows, "labels": own}
+        members = {"features": features[rows], "weights": checked[rows], "rows": rows, "labels": row_labels}
         more = {"smallest": smallest, "arity": int(arity), "shapes": shapes_of(X)}
-        self._keep(names, levels, symbolic=False, **members, **more)
+        self._keep(names, levels, is_categorical=False, **members, **more)
 
     def check(self) -> None:
         """Raise if these points, read from a file, are not possible."""
@@ -85,7 +85,7 @@ class Points(FiniteSpace):
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> SubsetRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> SubsetRegion:
         """Return any set of points, whether it is a node of the tree or not.
 
         Parameters
@@ -103,21 +103,22 @@ class Points(FiniteSpace):
         known = ("members", *self.names)
         unknown = (key for key in what if not (isinstance(key, str) and str(key) in known))
         refuse(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
-        found = self.subset(what.get("members"), feedback)
-        for name, (low, high) in zip(self.names, found.bounds.tolist(), strict=True):
+        region = self.subset(what.get("members"), feedback)
+        for name, (low, high) in zip(self.names, region.bounds.tolist(), strict=True):
             given = what.get(name, (low, high))
-            fits = np.shape(given) == (2,) and np.allclose(given, (low, high), ROUNDING, 0)
+            edges = as_array(given)
+            fits = edges.shape == (2,) and np.allclose(edges, (low, high), ROUNDING, 0)
             need(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
-        return found
+        return region
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return not is_listed(first)  # a list of texts is a list of regions
 
     def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
 
-    def from_text(self, text: str) -> Any:
+    def from_text(self, text: str) -> RegionLike:
         """Return row numbers, separated by blanks or commas, or the name of a point."""
         if text in self._row_of or NAME.match(text):
             return text
@@ -130,16 +131,16 @@ class Points(FiniteSpace):
         """Return the node whose cell has this name; raise if there is none, or several that differ."""
         head = NAME.match(name)
         number = int(head["many"]) if head and head["many"] and len(head["many"]) <= MOST_DIGITS else 1
-        found = [
+        nodes = [
             (depth, index)
             for depth, level in enumerate(self._levels)
             for index in np.flatnonzero(level.stop - level.start == number).tolist()
             if self.describe(self.cell((depth, index))) == name
         ]
         fix = "Pass row numbers or labels, or the name of a region of the tree."
-        need(found, "there is no such region of points", name, fix)
-        need(len(found) == 1, "this name fits several regions", name, fix)
-        return found[0]
+        need(nodes, "there is no such region of points", name, fix)
+        need(len(nodes) == 1, "this name fits several regions", name, fix)
+        return nodes[0]
 
     def describe(self, region: SubsetRegion) -> str:
         """Return the number of points, and the range of their features."""
@@ -150,8 +151,8 @@ class Points(FiniteSpace):
         )
         if number > 1:
             return f"{number} points: {spans}"
-        own = self.member_names(region)[0]
-        return f"{own if isinstance(own, str) else f'point {own}'}: {spans}"
+        member = self.member_names(region)[0]
+        return f"{member if isinstance(member, str) else f'point {member}'}: {spans}"
 
 
 NAME = re.compile(r"(?:(?P<many>\d+) points|.*): .+", re.DOTALL)  # of a region
@@ -171,11 +172,11 @@ def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tup
     while len(start):
         children, pieces = np.zeros(len(start), dtype=np.intp), [start[:0]]
         several = np.flatnonzero(stop - start > 1)
-        for some in np.split(several, range(AT_ONCE // arity + 1, len(several), AT_ONCE // arity + 1)):
-            if len(some):
-                cuts, used = _sort_and_cut(relative, weights, order, start[some], stop[some], arity, least)
-                children[some] = used.sum(axis=1) + used.any(axis=1)
-                pieces.append(np.column_stack([start[some], cuts])[np.column_stack([children[some] > 0, used])])
+        for block in np.split(several, range(AT_ONCE // arity + 1, len(several), AT_ONCE // arity + 1)):
+            if len(block):
+                cuts, used = _sort_and_cut(relative, weights, order, start[block], stop[block], arity, least)
+                children[block] = used.sum(axis=1) + used.any(axis=1)
+                pieces.append(np.column_stack([start[block], cuts])[np.column_stack([children[block] > 0, used])])
         levels.append(Level(start, stop, np.cumsum(children) - children, children))
         edges = np.concatenate(pieces)
         last = np.cumsum(children[children > 0]) - 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,13 @@ from zonal.errors import InvalidInput, finite_number, listed, need, plain_array,
 from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.axes import alike
+from zonal.spaces.axes import Symbol, alike
 from zonal.spaces.axis_space import AxisSpace
-from zonal.spaces.base import RESTORE, Space, as_array
+from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, as_array
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.product_region import ProductRegion
 
+SEQUENCE = "sequence"  # the key of a region in a mapping
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
 
@@ -65,7 +66,7 @@ class Sequences(AxisSpace):
     ('ATNNNNNN', 0.03125)
     """
 
-    spelled: ClassVar[str] = "sequence"
+    is_sequence: ClassVar[bool] = True
     from_text = Space.from_text
     axes: tuple[CategoricalAxis, ...]
     order: tuple[int, ...]
@@ -127,7 +128,7 @@ class Sequences(AxisSpace):
 
     def warning(self, looks: int) -> str:
         """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
-        positions = self.deepest() or 0
+        positions = self.max_depth() or 0
         pools, needed = self.arity**positions, self.arity * positions
         if pools <= TOO_MANY or (needed <= looks and pools < HOPELESS):
             return ""
@@ -147,7 +148,7 @@ class Sequences(AxisSpace):
             else "single sequences"
         )
 
-    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
+    def region(self, what: RegionLike, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.
 
         Parameters
@@ -156,25 +157,29 @@ class Sequences(AxisSpace):
             For DNA and proteins in IUPAC codes, ``"ATRNNNNN"`` and ``"MKXX"``; for any alphabet ``*`` stands for
             all symbols and ``[AC]`` for some. Lower case is accepted if the alphabet is upper case only.
         """
+        pool: RegionLike | None = what
         if isinstance(what, Mapping):
-            unknown = (key for key in what if not (isinstance(key, str) and str(key) == self.spelled))
-            refuse(unknown, "a region of sequences has no such key", f"Pass {self.spelled!r}.")
-            what = what.get(self.spelled)
-        listed = isinstance(what, (str, Sequence))
-        need(listed, "a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
-        parts = self._parse(what) if isinstance(what, str) else list(what)
+            unknown = (key for key in what if not (isinstance(key, str) and str(key) == SEQUENCE))
+            refuse(unknown, "a region of sequences has no such key", f"Pass {SEQUENCE!r}.")
+            pool = what.get(SEQUENCE)
+        if not isinstance(pool, str | Sequence):
+            problem = "a region must be text, or an entry per position"
+            raise InvalidInput(problem, pool, "Pass 'ATNNNNNN'.")
+        parts: Sequence[PartLike] = (
+            self._parse(pool) if isinstance(pool, str) else cast("Sequence[PartLike]", pool)
+        )
         problem = f"a region of these sequences has {self.length} positions, not {len(parts)}"
-        need(len(parts) == self.length, problem, what, "Give a symbol, or a set of symbols, for each.")
-        found = self._of(parts, feedback)
-        return self._cell_or(found) if isinstance(what, str) else found
+        need(len(parts) == self.length, problem, pool, "Give a symbol, or a set of symbols, for each.")
+        region = self._of(parts, feedback)
+        return self._cell_or(region) if isinstance(pool, str) else region
 
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
-        return {self.spelled: region.name}
+        return {SEQUENCE: region.name}
 
-    def written(self, symbols: Sequence[str]) -> str:
-        """Return one sequence as text."""
-        return self._joint.join(symbols)
+    def point(self, values: Sequence[Symbol]) -> str:
+        """Return a sequence as text, given its symbol at each position."""
+        return self._joint.join(map(str, values))
 
     def tokens(self, text: str) -> list[str]:
         """Return a text as symbols: by letter, or separated by blanks if symbols have several letters."""
@@ -183,7 +188,7 @@ class Sequences(AxisSpace):
         upper_case_only = all(symbol == symbol.upper() for symbol in self.alphabet)
         return list(text.upper() if upper_case_only else text)
 
-    def _lists_one(self, what: Any, first: Any) -> bool:
+    def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return False
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
@@ -192,9 +197,9 @@ class Sequences(AxisSpace):
         shape, size = (self.arity,) * self.length, self.arity**self.length
         problem = f"a table of all {self.arity}^{self.length} sequences is too long"
         need(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
-        own, labels = as_series(values) or (values, None)
+        column, labels = as_series(values) or (values, None)
         if named := useful(labels):
-            values = dict(zip(named, own, strict=True))
+            values = dict(zip(named, column, strict=True))
         if not isinstance(values, Mapping):
             table = as_array(values)
             return table.reshape(shape) if table.shape == (size,) else table
@@ -223,7 +228,7 @@ class Sequences(AxisSpace):
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         pools: Any = region.symbols
-        return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
+        return self._joint.join(self._codes.get(pool) or f"[{self._joint.join(pool)}]" for pool in pools)
 
     @cached_property
     def _joint(self) -> str:
@@ -233,20 +238,20 @@ class Sequences(AxisSpace):
     def _sets(self) -> dict[str, tuple[str, ...]]:
         """The symbols that each code stands for: of DNA, RNA or proteins, a sign for any, and single symbols."""
         alphabet = self.alphabet
-        some: dict[str, Sequence[str]] = {}
+        ambiguous: dict[str, Sequence[str]] = {}
         for base in "TU":
             if set(alphabet) == {*"ACG", base}:
-                some = {code: members.replace("T", base) for members, code in IUPAC.items()}
+                ambiguous = {code: members.replace("T", base) for members, code in IUPAC.items()}
         if set(AMINO_ACIDS) <= set(alphabet) and not set(OF_AMINO_ACIDS) & set(alphabet):
-            some = dict(OF_AMINO_ACIDS)
+            ambiguous = dict(OF_AMINO_ACIDS)
         every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
-        pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
-        return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
+        pools = ambiguous | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
+        return {code: tuple(symbol for symbol in alphabet if symbol in pool) for code, pool in pools.items()}
 
     @cached_property
     def _codes(self) -> dict[tuple[str, ...], str]:
         """The code of each set of symbols that has one, the first if it has two."""
-        return {own: code for code, own in reversed(self._sets.items())}
+        return {pool: code for code, pool in reversed(self._sets.items())}
 
     def _parse(self, text: str) -> list[list[str]]:
         """Return the symbols at each position."""
@@ -273,7 +278,7 @@ class Sequences(AxisSpace):
         return parts
 
 
-def _symbols(alphabet: Any) -> list[str]:
+def _symbols(alphabet: str | Sequence[str]) -> list[str]:
     """Check an alphabet, and return its symbols."""
     listed = isinstance(alphabet, (str, Sequence))
     need(listed, "alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zonal.errors import InvalidInput
 from zonal.spaces.axes import Axis, ContinuousAxis
+from zonal.spaces.base import PartLike
 from zonal.spaces.categorical import CategoricalAxis
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ def space_text(space: AxisSpace) -> str:
     return f"{type(space).__name__}({values}, arity={space.arity}{options})"
 
 
-def parts_in_text(space: AxisSpace, text: str) -> dict[str, Any]:
+def parts_in_text(space: AxisSpace, text: str) -> dict[str, PartLike | None]:
     """Return, from a text such as ``l=0..90, dye=red|green`` or a region's name, the part on each axis named."""
     words = [word for axis in space.axes for word in (axis.name, *_symbols(axis))]
     names = "|".join(re.escape(name) for name in space.names)
     comma = rf",(?=\s*(?:{names})[ =])" if any("," in word for word in words) else ","
-    parts: dict[str, Any] = {}
+    parts: dict[str, PartLike | None] = {}
     for word in re.split(comma, text):
         part = word.strip()
         fitting = [axis for axis in space.axes if part.startswith((f"{axis.name}=", f"{axis.name} "))]

@@ -44,7 +44,7 @@ FORMAT = 5  # of files and exports: of their settings, events and tables; no oth
 # Settings that the user may have defined.
 USER_DEFINED = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden", "cost", "travel")
 NEEDED = ("space", "feedback")  # without these the events cannot be read at all
-POLICY_FLAGS = ("empirical", "whole", "inner")  # without these no state can be read
+POLICY_FLAGS = ("model_free", "expands_fully", "measures_internal_nodes")  # without these no state can be read
 EVENTS = frozenset(get_args(Event))
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
 
@@ -64,9 +64,9 @@ class Missing(Policy):
 
     name: str  # of the setting
     shown: str  # the name of what was given
-    empirical: bool = False
-    whole: bool = False
-    inner: bool = False
+    model_free: bool = False
+    expands_fully: bool = False
+    measures_internal_nodes: bool = False
 
     def __call__(self, *_: object) -> NoReturn:
         """Raise: it was not passed again."""
@@ -251,7 +251,8 @@ def settings_from_json(
         need(name in marks, f"this study's {name} is stored in its file", value, fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
-        blind: Any = Missing("kernel", missing["kernel"], empirical=True, whole=policy.whole, inner=policy.inner)
+        flags = {flag: bool(getattr(policy, flag)) for flag in POLICY_FLAGS} | {"model_free": True}
+        blind: Any = Missing("kernel", missing["kernel"], **flags)
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)
     for name, value in given.items():

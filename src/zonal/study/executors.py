@@ -159,7 +159,7 @@ class FutureExecutor(InlineExecutor):
         return job
 
     def _send(self, job: Task, kit: WorkerContext | None) -> None:
-        light = replace(job.region, space=None)
+        light = replace(job.region, space=None)  # type: ignore[arg-type]
         self._sent += 1
         call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
         job.executor = self._executor

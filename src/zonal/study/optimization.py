@@ -152,9 +152,9 @@ def _notes(study: Study) -> str:
     """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
     notes = "" if study.stands_out() else "; no region stands out"
     state, space = study._state, study.space
-    if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
+    if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.max_depth() is not None:
         return notes
-    parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
+    parts = {space.pieces(state.h_max + 1)[j] for j in space.continuous_axes}
     shown = " or ".join(map(str, sorted(parts)))
     return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
 

@@ -97,7 +97,7 @@ def _touching(regions: list[Any]) -> Ints:
     """
     space = regions[0].space
     fix = "Regions with an axis of numbers touch; use the rows themselves."
-    need(space.lines, "regions of symbols alone do not touch", space, fix)
+    need(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
     edges = np.array([region.edges for region in regions])
     found = []
     for start in range(0, len(regions), ROWS):
@@ -112,7 +112,7 @@ def _touching(regions: list[Any]) -> Ints:
 
 def _apart(axis: Any, some: Any, others: Any) -> Ints:
     """Return for each pair of parts of an axis: 0 if they overlap, 1 if they touch, 2 if neither."""
-    if axis.symbolic:
+    if axis.is_categorical:
         sets, inverse = np.unique(np.concatenate([some[:, 0], others[:, 0]]), return_inverse=True)
         shared = np.array([[bool(int(one) & int(other)) for other in sets] for one in sets])
         return np.where(shared[np.ix_(inverse[: len(some)], inverse[len(some) :])], 0, 2)
@@ -130,7 +130,7 @@ def _near(regions: list[Any], within: float | None) -> Ints:
     from scipy.spatial import cKDTree
 
     space = regions[0].space
-    need(not space.symbolic, "areas without coordinates do not touch", space, "Give the space features.")
+    need(not space.is_categorical, "areas without coordinates do not touch", space, "Give the space features.")
     fix = f"Pass within=, the largest distance of neighbours in the units of {', '.join(space.names)}."
     need(within is not None, "points and areas have no sides by which they touch", within, fix)
     reach = positive_number(within, "within")
@@ -166,7 +166,7 @@ def _by_axis(regions: list[Any]) -> list[tuple[Any, list[Any]]]:
 
 def _place(axis: Any, edges: Any, pull: Floats) -> tuple[float, tuple[float, float]]:
     """Return the centroid of parts of an axis, and the edges of all of them, in the user's numbers."""
-    if axis.symbolic:
+    if axis.is_categorical:
         union = np.bitwise_or.reduce(edges[:, 0].astype(np.int64))
         return np.nan, axis.bounds((float(union), 0.0, (float(union), float(union))))
     low, high = edges.T
@@ -218,7 +218,7 @@ def _columns(joined: Sequence[Patch], unit: str) -> dict[str, list[Cell]]:
         return name
 
     columns = {free(name): cells for name, cells in ours.items()}
-    for j in space.lines:
+    for j in space.continuous_axes:
         middles: list[Cell] = [float(patch.centroid[j]) for patch in joined]
         columns[free(labelled(f"{space.names[j]} centroid", units[j]))] = middles
         columns[theirs[j]] = [Span(*patch.extent[j].tolist()) for patch in joined]

@@ -67,7 +67,7 @@ class Prediction(_Pair):
             parts = [regions[at].along[j][1] for at in first.tolist()]
             bounds[axis.name] = np.array([axis.bounds(part) for part in parts])
             axes[axis.name] = np.array(
-                [axis.plain(part) if axis.symbolic else axis.center(part) for part in parts]
+                [axis.to_json(part) if axis.is_categorical else axis.center(part) for part in parts]
             )
             shape.append(len(parts))
             places.append(place.reshape(-1))

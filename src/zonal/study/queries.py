@@ -161,7 +161,7 @@ def threshold(study: Study) -> float | None:
     """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
     with study._lock:
         state = study._state
-        limit = binding.limit(state)
+        limit = binding.threshold(state)
     return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
 
 
@@ -169,7 +169,7 @@ def misclassified(study: Study) -> float | None:
     """Return the expected weight of misclassified regions: see `Study.misclassified`."""
     with study._lock:
         state = study._state
-        limit = binding.limit(state)
+        limit = binding.threshold(state)
         return (
             None
             if limit is None

@@ -28,7 +28,7 @@ def table_cells(region: Region) -> dict[str, Cell]:
     """Return one cell per axis, feature or level, by its name and unit; none where the name is enough."""
     space = region.space
     if isinstance(region, ProductRegion):
-        if space.spelled:
+        if region.space.is_sequence:
             return {}
         return {labelled(axis.name, axis.unit): _shown(axis, part) for axis, part in region.along}
     if isinstance(space, Hierarchy) and isinstance(region, SubsetRegion):
@@ -38,25 +38,25 @@ def table_cells(region: Region) -> dict[str, Cell]:
 
 
 def _shown(axis: Axis, part: Part) -> Cell:
-    return axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
+    return axis.text(part) if axis.is_categorical else Span(*axis.bounds(part))
 
 
 def axis_columns(axis: Axis) -> list[str]:
     """Return the columns of a sheet that define a part of an axis exactly."""
-    return [axis.name] if axis.symbolic else [axis.name + LOW, axis.name + HIGH]
+    return [axis.name] if axis.is_categorical else [axis.name + LOW, axis.name + HIGH]
 
 
 def exact_columns(space: Space) -> list[str]:
     """Return the columns of a sheet that define a region exactly, besides its name."""
     if isinstance(space, AxisSpace):
-        return [] if space.spelled else [name for axis in space.axes for name in axis_columns(axis)]
+        return [] if space.is_sequence else [name for axis in space.axes for name in axis_columns(axis)]
     return ["rows"] if isinstance(space, Points) else []
 
 
 def exact_cells(region: Region) -> list[Any]:
     """Return the cells of these columns."""
     if isinstance(region, ProductRegion):
-        parts = [] if region.space.spelled else region.along
+        parts = [] if region.space.is_sequence else region.along
         return [cell for axis, part in parts for cell in _exact(axis, part)]
     assert isinstance(region, SubsetRegion)
     return [" ".join(map(str, region.members.tolist()))] if isinstance(region.space, Points) else []
@@ -64,7 +64,7 @@ def exact_cells(region: Region) -> list[Any]:
 
 def _exact(axis: Axis, part: Part) -> list[Any]:
     if isinstance(axis, ContinuousAxis):
-        return list(axis.plain(part))
+        return list(axis.to_json(part))
     assert isinstance(axis, CategoricalAxis)
     return ["|".join(map(str, axis.symbols_in(part)))]
 

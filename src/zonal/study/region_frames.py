@@ -32,7 +32,7 @@ def regions_in(space: Space, frame: Any) -> list[Any] | None:
 
 def _named(space: Space, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return, for each axis that has columns, which: its lower and upper edge, or one for points and symbols."""
-    if not isinstance(space, AxisSpace) or space.spelled:
+    if not isinstance(space, AxisSpace) or space.is_sequence:
         return {"rows": ("rows",)} if "rows" in columns and "rows" in exact_columns(space) else {}
     named: dict[str, tuple[str, ...]] = {}
     for axis in space.axes:
@@ -51,7 +51,7 @@ def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[s
         return space.from_text(str(row["rows"]))
     if not named:
         return space.from_text(str(row["region"]))
-    axes = {axis.name: axis for axis in space.axes}
+    axes = {axis.name: axis for axis in space.axes or ()}
     parts = {name: [row[column] for column in columns] for name, columns in named.items()}
     for name, part in parts.items():
         missing = [value for value in part if value is None or value != value]
@@ -64,6 +64,6 @@ def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[s
 
 def _part(axis: Any, part: list[Any]) -> Any:
     """Return a part of an axis, from its edges or from a point or symbols."""
-    if axis.symbolic:
+    if axis.is_categorical:
         return part[0] if part[0] in axis.symbols else axis.from_text(str(part[0]))
     return part if len(part) == 2 else part * 2

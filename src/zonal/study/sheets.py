@@ -310,7 +310,7 @@ def _every_row(
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
     rows = list(_rows(table, exact_columns(space), needed))
-    edges = [name for j in space.lines for name in axis_columns(space.axes[j])] if space.axes else []
+    edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
     numeric = ("value", "sem", *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     found, wrong = [], []

@@ -108,7 +108,7 @@ def _was(count: int) -> str:
 def _aim(study: Study) -> str:
     policy, space = study._state.problem.policy, study.space
     side, best = ("above", "highest") if study.direction == "maximize" else ("below", "lowest")
-    where = f" within {space.cell((0, 0)).name}" if space.axes and space.lines else ""
+    where = f" within {space.cell((0, 0)).name}" if space.axes and space.continuous_axes else ""
     if not isinstance(policy, Above):
         aim = f"the region of the {best} average {_quantity(study)}"
     elif policy.threshold is None:

@@ -178,7 +178,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
         panel = Map(study, j, k, symbols)
         mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
-        others = {space.names[at]: bounds[at] for at in space.lines if at not in (j, k)}
+        others = {space.names[at]: bounds[at] for at in space.continuous_axes if at not in (j, k)}
         described = {
             "axes": [j, k],
             "symbols": {name: str(symbol) for name, symbol in symbols.items()},

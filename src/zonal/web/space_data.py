@@ -49,8 +49,8 @@ def picture_kind(space: Space) -> str:
     """Return the picture that suits a space: curve, map, panels of pairs of axes, shelves, tiles or points."""
     if not isinstance(space, AxisSpace):
         return "scatter" if isinstance(space, Points) else "tiles"
-    if len(space.lines) < 2:
-        return "line" if space.lines else "shelves"
+    if len(space.continuous_axes) < 2:
+        return "line" if space.continuous_axes else "shelves"
     return "map" if len(space.axes) == 2 else "panels"
 
 
@@ -62,14 +62,14 @@ def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Any]:
     if isinstance(space, Sequences):
         return {"name": [region.name for region in regions]}
     low, high = np.array([outline(region) for region in regions]).reshape(len(regions), space.d, 2).T
-    columns: dict[str, Any] = {"low": low[list(space.lines)], "high": high[list(space.lines)]}
-    categorical = {axis.name: j for j, axis in enumerate(space.axes) if axis.symbolic}
+    columns: dict[str, Any] = {"low": low[list(space.continuous_axes)], "high": high[list(space.continuous_axes)]}
+    categorical = {axis.name: j for j, axis in enumerate(space.axes) if axis.is_categorical}
     if categorical:
         symbols = [region.symbols for region in regions if isinstance(region, ProductRegion)]
         columns["symbols"] = {
             name: [list(map(str, by_axis[j] or ())) for by_axis in symbols] for name, j in categorical.items()
         }
-    return columns if space.lines else columns | {"name": [region.name for region in regions]}
+    return columns if space.continuous_axes else columns | {"name": [region.name for region in regions]}
 
 
 def region_data(region: Region) -> dict[str, Any]:
@@ -92,4 +92,4 @@ def _listed_names(region: SubsetRegion) -> Sequence[Hashable]:
     """Return the names or row numbers of the first points; none of a hierarchy, whose regions have names."""
     if not isinstance(region.space, Points):
         return ()
-    return [region.space.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
+    return [region.space.label_sets[0][row] for row in region.members[:MOST_NAMED].tolist()]
