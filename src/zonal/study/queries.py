@@ -341,5 +341,5 @@ def region_of(study: Study, region: RegionLike) -> Region:
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
         region = region.bounds
-    translated: Region = space.own(region, study.feedback)
+    translated: Region = space.as_region(region, study.feedback)
     return translated
