@@ -85,13 +85,13 @@ def the_script(tab: Tab) -> None:
     tab.checked()
     page.get_by_role("button", name="New study").click()
     page.get_by_label("name of the study").fill("ink 3")
-    page.get_by_label("where to look").fill("temperature 20 80 C")
+    page.get_by_label("the space").fill("temperature 20 80 C")
     page.get_by_label("how many measurements").fill("14")
     page.get_by_label("what is measured").fill("yield")
     page.get_by_label("in which unit").fill("%")
     keep(tab, "new-study")
     tab.checked()
-    page.get_by_role("button", name="Begin it").click()
+    page.get_by_role("button", name="Create").click()
     page.wait_for_url("**/studies/ink%203")
     page.wait_for_selector("html[data-ready]", state="attached")
     tab.shows("answer", "Nothing is known yet.")
@@ -120,7 +120,7 @@ def the_script(tab: Tab) -> None:
     page.get_by_role("dialog").get_by_label("why").fill("slip of the pen")
     keep(tab, "correct-dialog")
     tab.checked()
-    page.get_by_role("button", name="Correct it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
     tab.shows("trial-3", "corrected")
     tab.settle()
     assert tab.text("answer") != answer
@@ -235,7 +235,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_label("the sheet").set_input_files(
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": bad.encode()}
     )
-    page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
     tab.shows("dialog-refused", "nothing was recorded; wrong rows: 1 of 4")
     keep(tab, "sheet-refused")
     tab.checked()
@@ -243,7 +243,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_label("the sheet").set_input_files(
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": good.encode()}
     )
-    page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
     tab.shows("taken", "3 measured, 1 left empty")
     tab.shows("progress", "6 of 30")
     tab.shows("trials", "from a sheet")
@@ -265,7 +265,7 @@ def test_notes_of_failures_and_of_sheets_from_windows_are_kept(tab: Tab, server:
     page.get_by_label("the sheet").set_input_files(
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": sheet.encode("cp1252")}
     )
-    page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
     tab.shows("taken", "1 measured, 1 left out. Row 1 was left out: trial 2 was failed (the lamp broke) after")
     study.refresh()
     assert [own.note for own in study.trials[2:]] == ["the lamp broke", "größer"]

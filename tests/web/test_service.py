@@ -262,7 +262,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
 
     events = read_events(server, f"{AT}/events?after={known - 3}", 5, write)
     assert [own[0] for own in events] == list(range(known - 2, known + 3))
-    assert events[-1][1]["facts"][-1] == "Asked"
+    assert events[-1][1]["events"][-1] == "Asked"
     late = [came - written for (_, _, came), written in zip(events[2:], wrote, strict=False)]
     assert min(late) < 2  # a busy machine may be late once
     changes = read_events(server, "/api/events", 1)
@@ -337,7 +337,7 @@ def test_every_route_is_described_and_every_description_is_a_route(server: Serve
         operation = described[route.path][route.method.lower()]
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         query = {own["name"] for own in operation["parameters"] if own["in"] == "query"}
-        assert set(route.says) == (set(body["properties"]) if route.method == "POST" else query)
+        assert set(route.fields) == (set(body["properties"]) if route.method == "POST" else query)
 
 
 def test_the_api_has_all_words_of_a_study() -> None:
@@ -350,7 +350,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
-    assert public - {route.word for route in routes.ROUTES} == elsewhere
+    assert public - {route.operation for route in routes.ROUTES} == elsewhere
 
 
 def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("SQLite format 3, but no study")
     folder = Folder(tmp_path)
     assert folder.names() == ["plain", "usual"]
-    assert folder.entry("plain").record().budget == 3
+    assert folder.entry("plain").overview().budget == 3
     with pytest.raises(zn.InvalidInput, match="there is a study of this name"):
         folder.new("plain")
     for name in ("README", "usual.db"):

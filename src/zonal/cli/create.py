@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from zonal.cli import options
-from zonal.cli.trials import standing
+from zonal.cli.trials import budget_line
 from zonal.errors import InvalidInput
 from zonal.io.recipe_text import Key, Recipe, read_recipe
 from zonal.study.recipe import arguments, template, where
@@ -52,7 +52,7 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
     given = arguments(words)
     with words.blamed():
         study = Study.create(path, **given)
-    options.say(f"{path}: {standing(study)} {smallest(study)}.")
+    options.echo_err(f"{path}: {budget_line(study)} {smallest(study)}.")
 
 
 def refuse_beside(recipe: Path | None, flags: Mapping[str, Any]) -> None:
@@ -95,7 +95,7 @@ def described(
 def refit(study: Study) -> None:
     """Learn the model again from all measurements; studies often do so by themselves."""
     nothing = "there was nothing to learn: no new measurement, or the whole model is given."
-    options.say("learned again." if study.refit() else nothing)
+    options.echo_err("learned again." if study.refit() else nothing)
 
 
 @options.study_command()
@@ -103,4 +103,4 @@ def refit(study: Study) -> None:
 def extend(study: Study, n: float) -> None:
     """Add N measurements to the budget; where looks have a cost, that amount."""
     study.extend(n if study.settings.priced else options.whole(n))
-    options.say(standing(study))
+    options.echo_err(budget_line(study))

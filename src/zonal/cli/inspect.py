@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from zonal.cli import options
-from zonal.cli.trials import NUMBERS, echo_trials, standing
+from zonal.cli.trials import NUMBERS, budget_line, echo_trials
 from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
@@ -38,7 +38,7 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
     else:
         options.echo_table(_best(study, best, ""))
     if caution := _caution(study):
-        options.say(caution)
+        options.echo_err(caution)
 
 
 @options.study_command()
@@ -49,13 +49,13 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
 def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """The state of a study: budget, best regions, trials pending, value of more measurements, and its tree."""
     if study.read_only:
-        options.say(f"Read only: {options.spoken(study.read_only)}")
+        options.echo_err(f"Read only: {options.for_shell(study.read_only)}")
     overview = _overview(study, k, ahead, whole)
     if as_json:
         options.echo_json(overview)
         return
     what = labelled(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}")
+    click.echo(f"{study.direction} the average {what} of a region: {budget_line(study)}")
     measured = not is_empty(study)
     if overview["best"] and measured:
         _echo_best(study, overview)
@@ -126,7 +126,7 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
     except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
         return None
     except StudyFileError as error:  # a function of the user's own is missing
-        options.say(f"What more measurements would bring is left out: {options.spoken(str(error))}")
+        options.echo_err(f"What more measurements would bring is left out: {options.for_shell(str(error))}")
         return None
     return outlook if math.isfinite(outlook.gain) else None
 

@@ -77,7 +77,7 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
         if ctx.find_root().meta.get("zonal.debug"):
             raise
         code = next(exit_code for kind, exit_code in OF_ERRORS.items() if isinstance(error, kind))
-        raise Refusal(spoken(str(error)), code) from error
+        raise Refusal(for_shell(str(error)), code) from error
     except OSError as error:
         raise _of_system(error) from error
     except KeyboardInterrupt:
@@ -110,7 +110,7 @@ SPOKEN = {
 }
 
 
-def spoken(message: str) -> str:
+def for_shell(message: str) -> str:
     """Return a message of the library, reworded for the shell."""
     for pattern, words in SPOKEN.items():
         message = re.sub(pattern, words, message)
@@ -123,11 +123,11 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("ignore", DeprecationWarning)  # pyparsing's is a UserWarning too
-        warnings.showwarning = lambda message, *rest: say(f"Warning: {spoken(str(message))}")
+        warnings.showwarning = lambda message, *rest: echo_err(f"Warning: {for_shell(str(message))}")
         yield
 
 
-def say(text: str) -> None:
+def echo_err(text: str) -> None:
     """Print a message to standard error, besides the answer."""
     click.echo(text, err=True)
 

@@ -19,13 +19,13 @@ from zonal.cli.options import (
     KEEPS_FAILING,
     Finite,
     Refusal,
+    echo_err,
+    for_shell,
     number_option,
-    say,
-    spoken,
     study_command,
 )
 from zonal.cli.program import Failed, Program
-from zonal.cli.trials import standing
+from zonal.cli.trials import budget_line
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
 from zonal.io.environment import check_variables
@@ -97,19 +97,19 @@ def run(
         except KeyboardInterrupt:
             why = STOPPED
         except (Failed, InvalidInput):
-            why = f"stopped: the program failed {max_failures} times in a row; {standing(study)}"
+            why = f"stopped: the program failed {max_failures} times in a row; {budget_line(study)}"
             raise Refusal(why, KEEPS_FAILING) from None
     if why == STOPPED:
-        raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED)
+        raise Refusal(f"interrupted; {budget_line(study)}", INTERRUPTED)
     if why == ENOUGH:
         why = f"stopped: {reached(study, tolerance)}"
     exhausted = bool(why and study.remaining)  # else other processes have spent the budget
     if exhausted:
-        say(spoken(why))
+        echo_err(for_shell(why))
     if not hand.measured and (hand.failed or (exhausted and not study.measured)):
-        raise Refusal(f"stopped: nothing was measured; {standing(study)}", KEEPS_FAILING)
+        raise Refusal(f"stopped: nothing was measured; {budget_line(study)}", KEEPS_FAILING)
     study.refresh()
-    say(standing(study))
+    echo_err(budget_line(study))
 
 
 class _Shift(RunSession):
@@ -125,7 +125,7 @@ class _Shift(RunSession):
         try:
             super().tell(trial, value)
         except TrialError as error:
-            raise TrialError(spoken(str(error))) from error
+            raise TrialError(for_shell(str(error))) from error
         self.measured = True
 
     def fail(self, trial: Trial, error: BaseException) -> None:

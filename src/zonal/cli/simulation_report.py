@@ -75,7 +75,7 @@ def rehearsed(
     for name, played in rehearsal.campaigns.items():
         if name.startswith("Zonal"):
             region = played.regions[0]
-            yield f"{name + ' region':20}  {landscape.average(region):.6g}  {region.name}"
+            yield f"{name + ' found':20}  {landscape.average(region):.6g}  {region.name}"
     yield ""
     yield from f"regret over {runs} runs\n{rehearsal.table()}".splitlines()
     player = everybody(landscape.space, **settings)["Zonal"]

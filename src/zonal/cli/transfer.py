@@ -12,12 +12,12 @@ from zonal.cli.options import (
     Command,
     Refusal,
     decimal_option,
+    echo_err,
     new_file_argument,
-    say,
     separator_option,
     study_command,
 )
-from zonal.cli.trials import standing
+from zonal.cli.trials import budget_line
 from zonal.errors import need
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
@@ -51,7 +51,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
             click.echo(file.text(outcomes(study)).encode(), nl=False)
         else:
             file.write(outcomes(study))
-            say(f"{out}: {standing(study)}")
+            echo_err(f"{out}: {budget_line(study)}")
         return
     plain = out is None or not out.name.lower().endswith(tuple(ENDINGS))
     need(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
@@ -60,7 +60,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
         click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte
         return
     write(out, text.encode())
-    say(f"{out}: {standing(study)}")
+    echo_err(f"{out}: {budget_line(study)}")
 
 
 @click.command("import", cls=Command)
@@ -70,7 +70,7 @@ def import_(path: Path, lines: Path) -> None:
     """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
     study = imported(content_of(lines, "the file"))
     study.save(path)
-    say(f"{path}: {standing(study)}")
+    echo_err(f"{path}: {budget_line(study)}")
 
 
 @study_command()
@@ -83,4 +83,4 @@ def verify(study: Study) -> None:
     difference = first_difference(study.settings, study.events)
     if difference:
         raise Refusal(f"decided again, the result differs: {difference}.", DIFFERENT)
-    say(f"{len(study.events)} events decided again, all the same. {standing(study)}")
+    echo_err(f"{len(study.events)} events decided again, all the same. {budget_line(study)}")

@@ -68,7 +68,9 @@ def ask(
     trials = list(study.pending) if pending else _ask(study, wanted, key, now)
     if file is not None:
         _write_questions(file, study, trials)
-        options.say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
+        options.echo_err(
+            f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them."
+        )
     if as_json:
         options.echo_json(trials)
     elif sheet is None:
@@ -93,7 +95,7 @@ def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
         spent = "the budget leaves no more" if fewer else "no other region can be measured"
-        options.say(f"{len(trials)} of {wanted}: {spent}.")
+        options.echo_err(f"{len(trials)} of {wanted}: {spent}.")
     return trials
 
 
@@ -187,7 +189,7 @@ def tell(
     along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
-    options.say(standing(study))
+    options.echo_err(budget_line(study))
 
 
 def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
@@ -195,18 +197,18 @@ def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal
     taken = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
     now = sheets.told_before(study) if taken.corrected else before
     for number, _ in taken.corrected:
-        options.say(f"{corrected(before[number][0], now[number][0])}.")
+        options.echo_err(f"{corrected(before[number][0], now[number][0])}.")
     for number, (row, how) in taken.outdated.items():
-        options.say(f"Row {row} was left out: trial {number} {how} after the sheet was written.")
+        options.echo_err(f"Row {row} was left out: trial {number} {how} after the sheet was written.")
     for number, left in taken.notes_left.items():
         warning = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
-        options.say(f"{warning} --{left.option} keeps it.")
+        options.echo_err(f"{warning} --{left.option} keeps it.")
     mended = f", {len(taken.corrected)} corrected" if taken.corrected else ""
     repeated = f", {len(taken.known)} known already" if taken.known else ""
     noted = f", {counted(len(taken.notes), 'note')} kept" if taken.notes else ""
     old = f", {len(taken.outdated)} left out (--changed takes them too)" if taken.outdated else ""
-    options.say(
-        f"{len(taken.new)} measured{mended}{repeated}{old}{_left_empty(taken.empty)}{noted}. {standing(study)}"
+    options.echo_err(
+        f"{len(taken.new)} measured{mended}{repeated}{old}{_left_empty(taken.empty)}{noted}. {budget_line(study)}"
     )
 
 
@@ -257,7 +259,7 @@ def observe(
     place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = sheets.place_of(study.space, minus)
     seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
-    options.say(f"1 measurement taken in: observation {seen.number}.")
+    options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
@@ -266,7 +268,7 @@ def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) 
     if sheet_rows.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.known)
         repeated = f", {len(sheet_rows.known)} known already (row {rows} of the sheet; --again takes them too)"
-    options.say(f"{counted(n_taken, 'measurement')} taken in{repeated}{_left_empty(sheet_rows.empty)}.")
+    options.echo_err(f"{counted(n_taken, 'measurement')} taken in{repeated}{_left_empty(sheet_rows.empty)}.")
 
 
 def _left_empty(rows: int) -> str:
@@ -313,7 +315,7 @@ def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, 
             close(draft, number)
 
     operations.together(study, close_all)
-    options.say(standing(study))
+    options.echo_err(budget_line(study))
 
 
 @options.study_command()
@@ -327,7 +329,7 @@ def forbid(study: Study, region: str, note: str) -> None:
     place = study.space.region(sheets.place_of(study.space, region))
     pending = [str(trial.number) for trial in study.forbid(place, note)]
     still_pending = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
-    options.say(f"{place.name} is forbidden.{still_pending} {standing(study)}")
+    options.echo_err(f"{place.name} is forbidden.{still_pending} {budget_line(study)}")
 
 
 @options.study_command()
@@ -344,7 +346,7 @@ def allow(study: Study, region: str) -> None:
     lifted = before - len(study._state.forbidden_regions)
     parts = (number - lifted, "failure"), (lifted, "forbidden region")
     taken_back = " and ".join(counted(count, what) for count, what in parts if count)
-    options.say(f"{taken_back} taken back. {standing(study)}")
+    options.echo_err(f"{taken_back} taken back. {budget_line(study)}")
 
 
 @options.study_command(context_settings=NUMBERS)
@@ -366,7 +368,7 @@ def correct(study: Study, trial: int | str, value: str, sem: str | None, note: s
     study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
     now = operations.recorded(study, number, observation)
     told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
-    options.say(f"{told}. {standing(study)}")
+    options.echo_err(f"{told}. {budget_line(study)}")
 
 
 @options.study_command()
@@ -387,7 +389,7 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
             draft.retract(record, note)
 
     operations.together(study, remove)
-    options.say(f"retracted: {', '.join(map(corrected, records))}. {standing(study)}")
+    options.echo_err(f"retracted: {', '.join(map(corrected, records))}. {budget_line(study)}")
 
 
 def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
@@ -405,7 +407,7 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
     )
 
 
-def standing(study: Study) -> str:
+def budget_line(study: Study) -> str:
     """Return how much of the budget is used, and by what."""
     return f"{summary.budget_line(study)}."
 

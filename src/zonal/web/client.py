@@ -196,7 +196,7 @@ class Remote(Study):
             rows[n_unchanged:] = more
             if len(rows) <= n_unchanged + 1:
                 break
-        new = [self._opened.read(json.dumps(row["facts"])) for row in rows[len(self._rows) :]]
+        new = [self._opened.read(json.dumps(row["events"])) for row in rows[len(self._rows) :]]
         self._rows = tuple(rows)
         return new
 
@@ -274,29 +274,29 @@ class Remote(Study):
 
 def _over_http(route: Route) -> Any:
     """Return a method of `Study` that is sent to the server."""
-    word: Any = getattr(Study, route.word)
+    word: Any = getattr(Study, route.operation)
     signature = inspect.signature(word)
 
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Any:
         fields = signature.bind(study, *arguments, **named).arguments
-        of, again = fields.pop("trial", 0), route.word in REPEATED
+        of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]
-        number = study._number(of, "observation" in route.says)
+        number = study._number(of, "observation" in route.fields)
         by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
         by = of.region.feedback if isinstance(of, Observation) else by
         for name, called in (("value", "a measured value"), ("sem", "sem")):
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)
         fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
-        if "by" in route.says:
+        if "by" in route.fields:
             fields["by"] = fields.get("by") or person()
-        if "observation" in route.says:
+        if "observation" in route.fields:
             fields["observation"] = isinstance(of, Observation)
         answer = study._line.post(route.path.format(trial=number), again, **fields)
-        if route.word == "forbid":
+        if route.operation == "forbid":
             return [study._trial(trial) for trial in answer["overlapping"]]
-        return study._observation(answer["observation"]) if route.word == "observe" else answer.get("allowed")
+        return study._observation(answer["observation"]) if route.operation == "observe" else answer.get("allowed")
 
     return call
 
@@ -332,8 +332,8 @@ for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__",
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
 SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}
 for _route in ROUTES:
-    if _route.word in SENT:
-        setattr(Remote, _route.word, _over_http(_route))
+    if _route.operation in SENT:
+        setattr(Remote, _route.operation, _over_http(_route))
 hinting(methods=True)(Remote)
 
 

@@ -88,16 +88,16 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
 }
 
 
-def says(route: Route, study: Study, **fields: Any) -> Any:
+def call_study(route: Route, study: Study, **fields: Any) -> Any:
     """Do what the method of a study that is named by a route does, and return its answer."""
     for name in READ.keys() & fields.keys():
         fields[name] = READ[name](study, fields[name])
     if fields.pop("observation", False):
         fields["trial"] = recorded(study, fields["trial"], observation=True)
-    answer = getattr(study, route.word)(**fields)
+    answer = getattr(study, route.operation)(**fields)
     if route.answer is None:
         return answer
-    return {**({route.answer: answer} if route.answer else {}), **standing(study)}
+    return {**({route.answer: answer} if route.answer else {}), **budget_fields(study)}
 
 
 def _sheet(
@@ -110,14 +110,14 @@ def _sheet(
     old = [{"trial": number, "row": row, "how": how} for number, (row, how) in rows.outdated.items()]
     left = [{"trial": number, **note._asdict()} for number, note in rows.notes_left.items()]
     noted = {"notes": len(rows.notes), "notes_left": left}
-    return {**taken, "empty": rows.empty, **noted, "outdated": old, **standing(study)}
+    return {**taken, "empty": rows.empty, **noted, "outdated": old, **budget_fields(study)}
 
 
 def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
     return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
 
 
-def standing(study: Study) -> dict[str, Any]:
+def budget_fields(study: Study) -> dict[str, Any]:
     """Return the progress of a study."""
     return {
         "event": len(study._state.events),
@@ -151,23 +151,26 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
 
 def _pending(study: Study) -> Any:
     by = {asked.number: asked.by for asked in pending_asked(study)}
-    return {**standing(study), "trials": [{**jsonable(trial), "by": by[trial.number]} for trial in study.pending]}
+    return {
+        **budget_fields(study),
+        "trials": [{**jsonable(trial), "by": by[trial.number]} for trial in study.pending],
+    }
 
 
 def _settings(study: Study) -> Any:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
-def _journal(record: StudyOverview, after: int = -1) -> Any:
-    rows = record.journal.rows(after + 1)[:MOST_REGIONS]
-    return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
+def _journal(overview: StudyOverview, after: int = -1) -> Any:
+    rows = overview.journal.rows(after + 1)[:MOST_REGIONS]
+    return [{"number": row.number, "time": row.time, "events": json.loads(row.event)} for row in rows]
 
 
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
-DOES: dict[str, Callable[..., Any]] = {
+HANDLERS: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
     "/trials/{trial}/claim": _claim,
-    "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **standing(study)},
+    "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **budget_fields(study)},
     "/predict": _predict,
     "/probability": lambda study, regions, **limits: {
         "probability": study.probability(_regions(study, regions), **limits)
@@ -189,10 +192,10 @@ DOES: dict[str, Callable[..., Any]] = {
     "/export/report.html": report,
 }
 # What is answered at once, from the file alone.
-AT_ONCE: dict[str, Callable[..., Any]] = {
-    "/trials": lambda record, **fields: record.trials(fields.get("from", 0), fields.get("named", False)),
+OVERVIEW_HANDLERS: dict[str, Callable[..., Any]] = {
+    "/trials": lambda overview, **fields: overview.trials(fields.get("from", 0), fields.get("named", False)),
     "/journal": _journal,
-    "/export/study.db": lambda record: record.journal.copy(),
+    "/export/study.db": lambda overview: overview.journal.copy(),
 }
 
 

@@ -67,35 +67,35 @@ class StudyOverview:
         fresh = self.journal.rows(len(self.times))
         self.times = [*self.times, *(row.time for row in fresh)][: self.event]
         self.settings: Any = self.journal.opened.settings
-        self.asked = self._facts(Asked)
-        self._became = outcomes(self.events)
-        taken = {fact.number: fact.by for fact in self._facts(Claimed)}
+        self.asked = self._events(Asked)
+        self._outcomes = outcomes(self.events)
+        taken = {event.number: event.by for event in self._events(Claimed)}
         pending = [trial for trial in self.asked if self._last(trial).state == "pending"]
         self.pending = [trial._replace(by=taken.get(trial.number, trial.by)) for trial in pending]
         costs = [
             paid(trial, self._last(trial).time) for trial in self.asked if self._last(trial).state == "measured"
         ]
         self.measured = len(costs)
-        self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
+        self.budget = self.settings.budget + sum(event.n for event in self._events(Extended))
         self.spent: float = self.measured
         self.remaining: float = int(self.budget - self.measured - len(pending))
         if self.settings.priced:
             self.spent = math.fsum(costs)
             self.remaining = left(self.budget, (*costs, *(trial.cost for trial in pending)))
 
-    def _facts(self, kind: type[T]) -> list[T]:
-        return [fact for event in self.events for fact in event if isinstance(fact, kind)]
+    def _events(self, kind: type[T]) -> list[T]:
+        return [event for transaction in self.events for event in transaction if isinstance(event, kind)]
 
     def _last(self, asked: Asked) -> Outcome:
         """Return what became of a trial."""
-        return self._became[False, asked.number][-1]
+        return self._outcomes[False, asked.number][-1]
 
     @property
     def last(self) -> str:
         """What happened last."""
-        facts = (fact for event in reversed(self.events) for fact in reversed(event))
-        happened = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
-        return next(HAPPENED[type(fact)].format(fact) for fact in happened)
+        events = (event for transaction in reversed(self.events) for event in reversed(transaction))
+        happened = (event for event in events if type(event) in HAPPENED and not getattr(event, "observed", False))
+        return next(HAPPENED[type(event)].format(event) for event in happened)
 
     @property
     def state(self) -> str:
@@ -112,8 +112,8 @@ class StudyOverview:
 
     def news(self, number: int) -> dict[str, Any]:
         """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
-        kinds = [type(fact).__name__ for fact in self.events[number]]
-        return {"number": number, "time": self.times[number], "facts": kinds}
+        kinds = [type(event).__name__ for event in self.events[number]]
+        return {"number": number, "time": self.times[number], "events": kinds}
 
     def head(self, name: str) -> dict[str, Any]:
         """Return the main facts: progress, and the trials pending."""
@@ -122,7 +122,7 @@ class StudyOverview:
             {
                 "trial": asked.number,
                 "replicate": asked.replicate,
-                "asked": self.times[self._became[False, asked.number][0].event],
+                "asked": self.times[self._outcomes[False, asked.number][0].event],
                 "by": asked.by,
                 "region": self.place(asked),
                 "time": asked.time,
@@ -133,7 +133,7 @@ class StudyOverview:
         return {
             "name": name,
             "event": self.event,
-            "made": self.times[0],
+            "created": self.times[0],
             "changed": self.times[-1],
             "last": self.last,
             "space": space_data(settings.space),
@@ -145,7 +145,7 @@ class StudyOverview:
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
             "read_only": self.journal.read_only,
-            "policy": self._facts(Created)[0].policy,
+            "policy": self._events(Created)[0].policy,
             "feedback": repr(settings.feedback),
             "pending": pending,
             "forbidden": self._forbidden(),
@@ -153,10 +153,10 @@ class StudyOverview:
 
     def _forbidden(self) -> list[dict[str, Any]]:
         """Return what was forbidden since the study began, and still is."""
-        lifted = {number for fact in self._facts(Unblocked) for number in fact.forbidden}
+        lifted = {number for event in self._events(Unblocked) for number in event.forbidden}
         return [
-            {"text": fact.region.name, "said": described(fact.region), "note": fact.note, "by": fact.by}
-            for number, fact in enumerate(self._facts(Forbidden))
+            {"text": event.region.name, "region": described(event.region), "note": event.note, "by": event.by}
+            for number, event in enumerate(self._events(Forbidden))
             if number not in lifted
         ]
 
@@ -169,8 +169,8 @@ class StudyOverview:
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         asked = self.asked[first:]
-        pasts = [self._became[False, trial.number] for trial in asked]
-        subtracted = {fact.number: fact.minus for fact in self._facts(Told)}  # as told last
+        pasts = [self._outcomes[False, trial.number] for trial in asked]
+        subtracted = {event.number: event.minus for event in self._events(Told)}  # as told last
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Any] = {
             "event": self.event,
@@ -202,12 +202,12 @@ class StudyOverview:
     def _observed(self) -> list[dict[str, Any]]:
         """Return all observations, with their last values also if they were retracted."""
         observations = []
-        for number, fact in enumerate(self._facts(Observed)):
-            past = self._became[True, number]
+        for number, event in enumerate(self._events(Observed)):
+            past = self._outcomes[True, number]
             valued = next(outcome for outcome in reversed(past) if outcome.value is not None)
             last = _outcome(past[-1]._replace(value=valued.value, sem=valued.sem))
-            place_of = {"region": place(fact.region, -1), "slope": fact.feedback.slope}
-            minus = "" if fact.minus is None else fact.minus.name
+            place_of = {"region": place(event.region, -1), "slope": event.feedback.slope}
+            minus = "" if event.minus is None else event.minus.name
             observations.append({**last, "ended": self.times[past[0].event], **place_of, "minus": minus})
         return observations
 

@@ -38,10 +38,12 @@ class Route:
 
     method: str
     path: str  # of those on a study, below /api/studies/{name}
-    word: str  # the method of `Study`, if there is one
+    operation: str  # the method of `Study`, if there is one
     about: str
-    says: Mapping[str, Any] = field(default_factory=dict)  # schemas of the fields; `by` and `key` need not be sent
-    needs: tuple[str, ...] = ()  # the required fields
+    fields: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # schemas of the fields; `by` and `key` need not be sent
+    required: tuple[str, ...] = ()  # the required fields
     answer: str | None = None  # the name of the result beside the progress; "": no result; None: nothing else
     kind: str = "application/json"  # media type of the answer
 
@@ -51,7 +53,7 @@ def whole(low: int, high: int, **more: Any) -> dict[str, Any]:
     return {"type": "integer", "minimum": low, "maximum": high, **more}
 
 
-def told(about: str, **schema: Any) -> dict[str, Any]:
+def described_as(about: str, **schema: Any) -> dict[str, Any]:
     """Return a schema with a description."""
     return {**schema, "description": about}
 
@@ -60,27 +62,31 @@ NUMBER = {"type": "number"}
 TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 TRIAL = whole(0, 2**53)
-REGION = told("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
-REGIONS = told("Several regions.", type="array", maxItems=MOST_REGIONS, items=REGION)
+REGION = described_as("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
+REGIONS = described_as("Several regions.", type="array", maxItems=MOST_REGIONS, items=REGION)
 NOW = {
-    "within": told("What is possible now: the trial's region lies within one of these.", **REGIONS),
-    "avoid": told("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
+    "within": described_as("What is possible now: the trial's region lies within one of these.", **REGIONS),
+    "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
 }
-MINUS = {"minus": told("A region, as above: the value is a difference, from which this one was subtracted.")}
-BY = {"by": told("Who does it; by default the client's address.", **TEXT)}
-TIME = {"time": told("The time really spent, where times are chosen.", **NUMBER)}
+MINUS = {
+    "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
+}
+BY = {"by": described_as("Who does it; by default the client's address.", **TEXT)}
+TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
-SLOPES = {"slopes": told('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')}
-FEEDBACK = {"feedback": told('The feedback of this measurement, as in settings, such as {"$": "Center"}.')}
-OF_TRIAL = {"observation": told("The number is that of an observation.", **YES)}
+SLOPES = {
+    "slopes": described_as('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')
+}
+FEEDBACK = {"feedback": described_as('The feedback of this measurement, as in settings, such as {"$": "Center"}.')}
+OF_TRIAL = {"observation": described_as("The number is that of an observation.", **YES)}
 LIMIT = {
     "threshold": NUMBER,
     "probability": NUMBER,
-    "sigma": told(
+    "sigma": described_as(
         "Instead of a probability: least distance from the threshold, in standard deviations.", **NUMBER
     ),
-    "patches": told("Join regions that touch.", **YES),
-    "within": told("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
+    "patches": described_as("Join regions that touch.", **YES),
+    "within": described_as("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
 }
 AFTER = {"after": whole(-1, 2**53)}
 ONE, CSV = "/trials/{trial}", "text/csv"
@@ -102,7 +108,7 @@ ROUTES = (
           {"retry": YES, "note": TEXT}, (), ""),
     Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.", {"note": TEXT}, (), ""),
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
-          {"worker": told("Only if it is still measured by this worker; else the answer is null.", **TEXT), **BY}),
+          {"worker": described_as("Only if it is still measured by this worker; else the answer is null.", **TEXT), **BY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
@@ -155,7 +161,7 @@ FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
-PUBLIC = [route for route in ROUTES if not route.word.startswith("_")]  # others are for the client alone
+PUBLIC = [route for route in ROUTES if not route.operation.startswith("_")]  # others are for the client alone
 EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in PUBLIC))
 
 PROBLEM = {
@@ -172,7 +178,7 @@ PROBLEM = {
 NAME = {"type": "string", "minLength": 1, "maxLength": 250, "pattern": "^[^/\\\\\\x00]+$"}
 
 
-def described(version: str) -> dict[str, Any]:
+def openapi_description(version: str) -> dict[str, Any]:
     """Return the OpenAPI document."""
     paths: dict[str, Any] = {}
     for route in EVERY:
@@ -197,14 +203,16 @@ def _operation(route: Route) -> dict[str, Any]:
     called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
     operation: dict[str, Any] = {"summary": route.about, "operationId": called}
     if route.method == "POST":
-        body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.says)}
-        content = {"application/json": {"schema": {**body, "required": list(route.needs)}}}
-        operation["requestBody"] = {"required": bool(route.needs), "content": content}
-        if route.word == "ask":
+        body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.fields)}
+        content = {"application/json": {"schema": {**body, "required": list(route.required)}}}
+        operation["requestBody"] = {"required": bool(route.required), "content": content}
+        if route.operation == "ask":
             key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
     else:
-        places += [_parameter(name, schema, "query", name in route.needs) for name, schema in route.says.items()]
+        places += [
+            _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
+        ]
     media: dict[str, Any] = {route.kind: {"schema": {}} if route.kind == "application/json" else {}}
     errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}

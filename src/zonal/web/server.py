@@ -68,12 +68,16 @@ class Service:
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
             ("GET", "/api/events"): self._watch,
-            ("GET", "/api/openapi.json"): _always(dumped(routes.described(__version__)), "application/json"),
+            ("GET", "/api/openapi.json"): _always(
+                dumped(routes.openapi_description(__version__)), "application/json"
+            ),
             ("GET", STUDY): self._head,
             ("GET", f"{STUDY}/events"): self._events,
         }
         listed = [Route(path, answer, methods=[method]) for (method, path), answer in endpoints.items()]
-        listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in routes.ROUTES]
+        listed += [
+            Route(STUDY + route.path, self._endpoint(route), methods=[route.method]) for route in routes.ROUTES
+        ]
         pages = [
             Route("/", _page("index.html")),
             Route("/studies/{name}", _page("study.html")),
@@ -106,40 +110,43 @@ class Service:
     def _entry(self, request: Request) -> OpenStudy:
         return self.folder.entry(request.path_params["name"])
 
-    async def _in_study(self, entry: OpenStudy, does: Callable[[Study], T], wait: float | None = None) -> T:
+    async def _in_study(self, entry: OpenStudy, handler: Callable[[Study], T], wait: float | None = None) -> T:
         """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
-        future = asyncio.wrap_future(entry.submit(does))
+        future = asyncio.wrap_future(entry.submit(handler))
         try:
             return await asyncio.wait_for(asyncio.shield(future), wait)
         except TimeoutError:
             future.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
 
-    def _word(self, route: routes.Route) -> Handler:
+    def _endpoint(self, route: routes.Route) -> Handler:
         """Return the handler of one operation on a study."""
-        does = handlers.DOES.get(route.path, partial(handlers.says, route))
-        batch = handlers.AT_ONCE.get(route.path)
+        handler = handlers.HANDLERS.get(route.path, partial(handlers.call_study, route))
+        of_overview = handlers.OVERVIEW_HANDLERS.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
-            sent = await body(request) if route.method == "POST" else query(request, route.says)
-            fields = given(sent, route.says, route.needs)
+            sent = await body(request) if route.method == "POST" else query(request, route.fields)
+            fields = given(sent, route.fields, route.required)
             if "trial" in request.path_params:
                 fields["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
                 key = request.headers.get("idempotency-key", "")[: routes.LONGEST]
                 who = {"by": request.client.host if request.client else "somebody", "key": key}
                 fields |= {
-                    name: value for name, value in who.items() if name in route.says and not fields.get(name)
+                    name: value for name, value in who.items() if name in route.fields and not fields.get(name)
                 }
-                return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
-            if batch is not None:
-                record = await run_in_threadpool(entry.record)
-                event, content = record.event, await run_in_threadpool(lambda: as_bytes(batch(record, **fields)))
+                return as_json(await self._in_study(entry, lambda study: dumped(handler(study, **fields))))
+            if of_overview is not None:
+                overview = await run_in_threadpool(entry.overview)
+                event, content = (
+                    overview.event,
+                    await run_in_threadpool(lambda: as_bytes(of_overview(overview, **fields))),
+                )
             else:
                 what = route.path, tuple(sorted((name, str(value)) for name, value in fields.items()))
                 event, content = await self._in_study(
-                    entry, lambda study: entry.answer(study, what, lambda now: as_bytes(does(now, **fields)))
+                    entry, lambda study: entry.answer(study, what, lambda now: as_bytes(handler(now, **fields)))
                 )
             response = tagged(request, content, event, route.kind)
             if route.path.endswith(ATTACHED):
@@ -155,8 +162,8 @@ class Service:
         async def overview_of(name: str) -> dict[str, Any]:
             try:
                 entry = self.folder.entry(name)
-                record = await asyncio.wait_for(run_in_threadpool(entry.record), LONGEST_WAIT)
-                line = record.line(name)
+                overview = await asyncio.wait_for(run_in_threadpool(entry.overview), LONGEST_WAIT)
+                line = overview.line(name)
             except TimeoutError:
                 return {"name": name, "state": "opening"}
             except Unknown:  # deleted meanwhile
@@ -166,7 +173,7 @@ class Service:
                 why = str(error) if isinstance(error, ZonalError) else unread
                 return {"name": name, "state": "bad", "error": why}
             kept = entry.kept.get("answer")
-            answer = kept[1] if kept is not None and kept[0] == record.event else {}
+            answer = kept[1] if kept is not None and kept[0] == overview.event else {}
             best = next(iter(answer.get("best", [])), None)
             return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
 
@@ -175,7 +182,7 @@ class Service:
         return as_json(dumped({"folder": self.folder.path.name, "studies": studies}))
 
     async def _new(self, request: Request) -> Response:
-        fields = given(await body(request), NEW.says, NEW.needs)
+        fields = given(await body(request), NEW.fields, NEW.required)
         path = self.folder.new(fields["name"])
 
         def make() -> dict[str, Any]:
@@ -183,7 +190,7 @@ class Service:
             return {
                 "name": fields["name"],
                 "address": f"/studies/{quote(fields['name'])}",
-                **handlers.standing(study),
+                **handlers.budget_fields(study),
             }
 
         return as_json(dumped(await run_in_threadpool(make)))
@@ -191,9 +198,9 @@ class Service:
     async def _head(self, request: Request) -> Response:
         """Return the main facts of a study, and the answer if the posterior is available soon."""
         entry = await run_in_threadpool(self._entry, request)
-        record = await run_in_threadpool(entry.record)
-        head = await run_in_threadpool(record.head, entry.name)
-        wait = LONGEST_WAIT if entry.study is not None or record.event < MANY_EVENTS else 0.01
+        overview = await run_in_threadpool(entry.overview)
+        head = await run_in_threadpool(overview.head, entry.name)
+        wait = LONGEST_WAIT if entry.study is not None or overview.event < MANY_EVENTS else 0.01
         try:
             _, answer = await self._in_study(
                 entry, lambda study: entry.answer(study, "answer", page_data.answer), wait
@@ -210,7 +217,7 @@ class Service:
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isdecimal() and len(last) < 16 else fields.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
-        await run_in_threadpool(entry.record)  # raises now
+        await run_in_threadpool(entry.overview)  # raises now
         next_event, seen = after + 1, None
 
         async def news(look: int) -> list[str]:
@@ -218,10 +225,10 @@ class Service:
             stamp, surely = stamp_of(entry.path), look % SURELY == 0
             if stamp == seen and not surely:
                 return []
-            seen, record = stamp, await run_in_threadpool(entry.record, surely)
-            fresh = range(next_event, record.event)
-            next_event = max(next_event, record.event)
-            return [f"id: {number}\ndata: {json.dumps(record.news(number))}\n\n" for number in fresh]
+            seen, overview = stamp, await run_in_threadpool(entry.overview, surely)
+            fresh = range(next_event, overview.event)
+            next_event = max(next_event, overview.event)
+            return [f"id: {number}\ndata: {json.dumps(overview.news(number))}\n\n" for number in fresh]
 
         return self._stream(news, LOOK)
 
@@ -246,11 +253,11 @@ class Service:
 
     def _progress(self, name: str) -> dict[str, Any]:
         try:
-            record = self.folder.entry(name).record()
+            overview = self.folder.entry(name).overview()
         except (ZonalError, OSError) as error:
             return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
-        counts = {"event": record.event, "measured": record.measured, "pending": len(record.pending)}
-        return {"study": name, **counts, "state": record.state, "last": record.last}
+        counts = {"event": overview.event, "measured": overview.measured, "pending": len(overview.pending)}
+        return {"study": name, **counts, "state": overview.state, "last": overview.last}
 
     def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:
         """Send what a function returns when it is called again and again, with its number."""

@@ -31,20 +31,20 @@ class OpenStudy:
         self.name = path.name.removesuffix(ENDING)
         self.study: Study | None = None
         self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
-        self._record: StudyOverview | None = None
-        self._lock = threading.Lock()  # for the record, which several threads may read
+        self._overview: StudyOverview | None = None
+        self._lock = threading.Lock()  # for the overview, which several threads may read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
 
-    def record(self, surely: bool = False) -> StudyOverview:
+    def overview(self, surely: bool = False) -> StudyOverview:
         """Return what the file says now; one that was replaced is read from the start.
 
         If `surely`, it is read even if it seems unchanged.
         """
         with self._lock:
-            record = self._record
-            if record is None or surely or record.stamp != stamp_of(self.path):
-                record = self._record = self._unless_replaced(lambda: StudyOverview(self.path, self._record))
-            return record
+            overview = self._overview
+            if overview is None or surely or overview.stamp != stamp_of(self.path):
+                overview = self._overview = self._unless_replaced(lambda: StudyOverview(self.path, self._overview))
+            return overview
 
     def submit(self, does: Callable[[Study], T]) -> Future[T]:
         """Run a function on the study in its own thread, after opening it."""
@@ -62,7 +62,7 @@ class OpenStudy:
         except StudyFileError as error:
             if not str(error).endswith(REPLACED.removeprefix("{}")):
                 raise
-        self._record = None
+        self._overview = None
         self.forget()
         return reads()
 

@@ -9,8 +9,8 @@ export function answer({ study }) {
   const { head } = study, best = head.best?.[0], of = head.value.unit, box = $("answer");
   const title = h("h2", { id: "answer-title" }, head.state === "spent" ? "The answer" : "The answer so far");
   if (!best) {
-    const [verdict, sub] = study.opening ? ["The posterior is being worked out.", "The question and the trials are here already; the answer follows."] :
-      head.measured + head.observed ? ["Nothing is known without the study’s own kernel.", "The measurements are below."] :
+    const [verdict, sub] = study.opening ? ["The posterior is being computed.", "The question and the trials are here already; the answer follows."] :
+      head.measured + head.observed ? ["Nothing is known without the study’s kernel.", "The measurements are below."] :
         ["Nothing is known yet.", "After about ten measurements the page says which region is best, and how sure that is."];
     return put(box, title, h("p", { class: "verdict" }, verdict), h("p", { class: "sub" }, sub));
   }
@@ -20,7 +20,7 @@ export function answer({ study }) {
   put(box, title, head.beyond && h("p", { class: "beyond" }, `${head.beyond.words}.`), verdict,
     h("p", { class: `found-name${head.stands_out ? "" : " unsure"}` }, all ? "the whole space, so far" : named(head.space, best.region)),
     h("p", { class: "big" }, words.give(best.mean, best.std), of && h("small", {}, ` ${of}`)),
-    h("div", { class: "facts" }, sure(best, of), looks(best), h("p", { id: "outlook" }, words.outlook(head))),
+    h("div", { class: "facts" }, sure(best, of), measurements(best), h("p", { id: "outlook" }, words.outlook(head))),
     others(head));
   $("outlook").hidden = !words.outlook(head);
 }
@@ -33,7 +33,7 @@ function sure(best, of) {
   `${none ? "." : words.stop(of)} It is the best of all with probability `, h("b", {}, words.percent(best.probability_best)), ", under the model.");
 }
 
-function looks(best) {
+function measurements(best) {
   const times = best.measurements === 1 ? "once" : best.measurements === 2 ? "twice" : `${best.measurements} times`;
   return h("p", {}, best.measurements ? `It was itself measured ${times}.` :
     "It was not measured itself: its average is inferred from regions around it.");
@@ -42,19 +42,19 @@ function looks(best) {
 function others(head) {
   const rest = head.best.slice(1), of = head.value.unit;
   if (!rest.length) return null;
-  const rows = rest.map((one) => h("tr", {}, h("td", {}, named(head.space, one.region)),
-    h("td", { class: "num" }, words.give(one.mean, one.std)),
-    h("td", { class: "num" }, one.probability_best === null ? "" : words.percent(one.probability_best))));
+  const rows = rest.map((rival) => h("tr", {}, h("td", {}, named(head.space, rival.region)),
+    h("td", { class: "num" }, words.give(rival.mean, rival.std)),
+    h("td", { class: "num" }, rival.probability_best === null ? "" : words.percent(rival.probability_best))));
   return h("details", {}, h("summary", {}, `The next ${rest.length} best`),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The next best regions" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled("mean", of)), h("th", { class: "num" }, "P(best)"))),
       h("tbody", {}, rows))));
 }
 
-/** The noise of a measurement: a number, one that falls with the weight of a region, or the user's own function. */
+/** The noise of a measurement: a number, one that falls with the weight of a region, or user-defined. */
 function noise(m, of) {
   if (m.noise !== null) return words.unit(words.number(m.noise), of);
-  return m.noise_per_weight === null ? "the study’s own function" : `${words.unit(words.number(m.noise_per_weight), of)} / √weight of the region`;
+  return m.noise_per_weight === null ? "user-defined" : `${words.unit(words.number(m.noise_per_weight), of)} / √weight of the region`;
 }
 
 /** Say what the study goes by. */
@@ -69,7 +69,7 @@ export function model({ study }) {
       ["known from", m.learned_from ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}` : "given"]);
   }
   if (head.nodes) facts.push(["tree", words.count(head.nodes, "region")]);
-  facts.push(["made", `${head.made.slice(0, 16).replace("T", " ")} UTC`]);
+  facts.push(["created", `${head.created.slice(0, 16).replace("T", " ")} UTC`]);
   put("model", h("dl", {}, facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])));
 }
 

@@ -8,21 +8,21 @@ class Refused extends Error {
 }
 
 async function answer(url, options) {
-  let found, told;
+  let response, text;
   try {
-    found = await fetch(url, options);
-    told = found.status === 204 ? null : await found.text(); // the server may end in the middle of an answer
+    response = await fetch(url, options);
+    text = response.status === 204 ? null : await response.text(); // the server may end in the middle of an answer
   } catch {
     throw new Refused(0, { detail: "The server cannot be reached. What you typed is still here." });
   }
-  if (found.redirected && new URL(found.url).pathname === "/login") location.assign("/login");
-  if (found.status === 401 && location.pathname !== "/login") location.assign("/login");
-  if (!found.ok) throw new Refused(found.status, problem(told));
-  return JSON.parse(told);
+  if (response.redirected && new URL(response.url).pathname === "/login") location.assign("/login");
+  if (response.status === 401 && location.pathname !== "/login") location.assign("/login");
+  if (!response.ok) throw new Refused(response.status, problem(text));
+  return JSON.parse(text);
 }
 
-function problem(told) {
-  try { return JSON.parse(told); } catch { return {}; }
+function problem(text) {
+  try { return JSON.parse(text); } catch { return {}; }
 }
 
 export const get = (url) => answer(url, { cache: "no-cache" });

@@ -1,4 +1,4 @@
-// Colours of fields: cividis for means and chances (good is bright), one blue ramp for doubt.
+// Colours of fields: cividis for means and chances (good is bright), one blue ramp for uncertainty.
 import { CIVIDIS } from "./ramp.js";
 
 const parse = (text) => text.match(/.{6}/g).map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
@@ -16,8 +16,8 @@ const MEAN = ramp(STOPS), LIFT = 0.2;
 
 const clamp = (x, low = 0, high = 1) => Math.min(high, Math.max(low, x));
 
-/** Share of a colour that is left when this much of the prior doubt is left: 1 known, 0.12 nothing known. */
-const strength = (doubt) => 1 - 0.88 * clamp(doubt) ** 2;
+/** Share of a colour that is left when this much of the prior uncertainty is left: 1 known, 0.12 nothing known. */
+const strength = (uncertainty) => 1 - 0.88 * clamp(uncertainty) ** 2;
 
 /** Return [r, g, b]: a place on a ramp, faded to the paper. */
 function mix(table, x, keep, paper) {
@@ -38,8 +38,8 @@ export const inkOn = (rgb) => (luminance(rgb) > 0.24 ? "#111" : "#fff");
 
 /** The colour of the page under the picture, from the style sheet. */
 export function paper(element) {
-  const found = getComputedStyle(element).getPropertyValue("--paper").trim().match(/[0-9a-f]{2}/gi);
-  return found.map((hex) => parseInt(hex, 16));
+  const colours = getComputedStyle(element).getPropertyValue("--paper").trim().match(/[0-9a-f]{2}/gi);
+  return colours.map((hex) => parseInt(hex, 16));
 }
 
 /** Standard normal distribution function (error below 8e-8, by Abramowitz and Stegun 26.2.17). */
@@ -66,12 +66,12 @@ export class Field {
     this.range = mode === "mean" ? [low, high] : mode === "std" ? [0, most || 1] : [0, 1];
     this.means = [low, high];
   }
-  of(mean, std, doubt, sheet) {
+  of(mean, std, uncertainty, sheet) {
     const up = this.study.head.direction === "maximize";
     if (this.mode === "std") return doubted(std / this.range[1], sheet);
     if (this.mode === "chance") return mix(MEAN, this.chance(mean, std), 1, sheet);
     const x = (mean - this.range[0]) / (this.range[1] - this.range[0]);
-    return mix(MEAN, up ? x : 1 - x, strength(doubt), sheet);
+    return mix(MEAN, up ? x : 1 - x, strength(uncertainty), sheet);
   }
   row(row, sheet) {
     const { mean, std, prior } = this.study.values;

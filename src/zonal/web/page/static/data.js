@@ -28,7 +28,7 @@ export class StudyData {
     let values = first;
     this.grow(shape);
     await this.readTrials();
-    const named = [...head.pending, ...(head.best ?? [])].map((one) => one.region.row).concat(this.trials.row);
+    const named = [...head.pending, ...(head.best ?? [])].map((entry) => entry.region.row).concat(this.trials.row);
     const last = named.reduce((most, row) => Math.max(most, row ?? 0), 0);
     for (let tries = 1; values.count.length !== this.size || this.size <= last; tries++) { // somebody wrote between two answers
       if (tries % 5 === 0) { // or put another file in its place
@@ -45,19 +45,19 @@ export class StudyData {
     if (["line", "panels", "scatter"].includes(this.head.picture)) this.picture = await get(`${this.base}/picture`);
   }
   async ahead() {
-    const found = await get(`${this.base}/ahead`);
-    return found.gain === null || !this.best ? null : found;
+    const outlook = await get(`${this.base}/ahead`);
+    return outlook.gain === null || !this.best ? null : outlook;
   }
   async readHistory() { this.history = await get(`${this.base}/history`); }
   grow(shape) {
     if (shape.from !== this.size || (this.shape && !shape.parent.length)) return; // rows are taken in once
     if (!this.shape) this.shape = shape;
     else {
-      const join = (own, more) => {
-        if (Array.isArray(own) && Array.isArray(own[0]) && own.length === more.length && typeof own[0][0] === "number") {
-          own.forEach((column, j) => join(column, more[j]));
-        } else if (Array.isArray(own)) for (const one of more) own.push(one);
-        else for (const key of Object.keys(own)) join(own[key], more[key]);
+      const join = (columns, more) => {
+        if (Array.isArray(columns) && Array.isArray(columns[0]) && columns.length === more.length && typeof columns[0][0] === "number") {
+          columns.forEach((column, j) => join(column, more[j]));
+        } else if (Array.isArray(columns)) for (const entry of more) columns.push(entry);
+        else for (const key of Object.keys(columns)) join(columns[key], more[key]);
       };
       for (const key of Object.keys(shape)) if (key !== "from") join(this.shape[key], shape[key]);
     }
@@ -90,21 +90,21 @@ export class StudyData {
   /** What the words need of a row of the tree. */
   region(row) {
     const { shape, head } = this, { space } = head;
-    const found = { row, share: shape.share[row], members: shape.members?.[row] ?? null, part: null, name: "" };
+    const region = { row, share: shape.share[row], members: shape.members?.[row] ?? null, part: null, name: "" };
     if (space.axes) {
       let line = 0;
-      found.part = space.axes.map((axis) => (axis.symbols ? shape.symbols[axis.name][row] :
+      region.part = space.axes.map((axis) => (axis.symbols ? shape.symbols[axis.name][row] :
         bounds(axis, shape.low[line][row], shape.high[line++][row])));
     } else if (space.kind === "sequences") {
-      found.name = shape.name[row];
-      found.members = Math.round(shape.share[row] * space.alphabet.length ** space.length);
-    } else if (space.kind === "points") found.name = row ? shape.name[row] : "";
+      region.name = shape.name[row];
+      region.members = Math.round(shape.share[row] * space.alphabet.length ** space.length);
+    } else if (space.kind === "points") region.name = row ? shape.name[row] : "";
     else {
       const way = [];
       for (let at = row; at > 0; at = shape.parent[at]) way.unshift(shape.name[at]);
-      found.name = way.join(" > ");
+      region.name = way.join(" > ");
     }
-    return found;
+    return region;
   }
   /** The leaf at a place of continuous axes. */
   leafAt(...x) {

@@ -20,16 +20,16 @@ export function begin(page) {
   if (empty || (follows && !study.picture[follows])) {
     page.picture = null;
     const { measured, observed } = study.head;
-    const why = study.opening || study.known ? "The picture is being worked out." : measured + observed ? "Nothing can be drawn without the study’s own kernel." :
+    const why = study.opening || study.known ? "The picture is being computed." : measured + observed ? "Nothing can be drawn without the study’s kernel." :
       "The picture begins with the first measurement.";
     return put(place, h("p", { class: "blank" }, why));
   }
-  if (!page.picture || kind === "panels") page.picture = new VIEWS[kind](place, study, (row, own) => readout(page, row, own));
+  if (!page.picture || kind === "panels") page.picture = new VIEWS[kind](place, study, (row, cell) => readout(page, row, cell));
 }
 
 export function draw(page) {
   const { study, view } = page;
-  if (!study.values || !$("picture").clientWidth) return; // drawn when there is room for it
+  if (!study.values || !$("picture").clientWidth) return; // drawn when there is space for it
   const field = new Field(study, view.mode, view.threshold);
   page.picture?.draw(field);
   legend(page, field);
@@ -40,7 +40,7 @@ export function switches(page) {
   if (!study.known) return put(box);
   const { means: [low, high] } = new Field(study, "mean", 0);
   if (view.threshold === null) view.threshold = head.beyond?.threshold ?? Number(((low + 2 * high) / 3).toPrecision(2));
-  const say = (x) => words.unit(words.number(x), head.value.unit);
+  const withUnit = (x) => words.unit(words.number(x), head.value.unit);
   const choose = (mode) => () => {
     view.mode = mode;
     switches(page);
@@ -48,10 +48,10 @@ export function switches(page) {
     draw(page);
   };
   const radio = (mode, text) => h("label", {}, h("input", { type: "radio", name: "mode", value: mode, checked: view.mode === mode, onchange: choose(mode) }), text);
-  const out = h("output", {}, say(view.threshold));
+  const out = h("output", {}, withUnit(view.threshold));
   const slide = (event) => {
     view.threshold = Number(event.target.value);
-    out.value = say(view.threshold);
+    out.value = withUnit(view.threshold);
     event.target.setAttribute("aria-valuetext", out.value);
     page.drawSoon();
   };
@@ -64,7 +64,7 @@ export function switches(page) {
   put(box, ways,
     h("fieldset", { class: "segmented", "aria-label": "Colour shows" }, radio("mean", "mean"), radio("std", "uncertainty"), radio("chance", `chance ${side(head)}`)),
     view.mode === "chance" && h("label", { class: "slider" }, out, h("input", {
-      type: "range", min: low, max: high, step, value: view.threshold, "aria-label": "threshold", "aria-valuetext": say(view.threshold), oninput: slide,
+      type: "range", min: low, max: high, step, value: view.threshold, "aria-label": "threshold", "aria-valuetext": withUnit(view.threshold), oninput: slide,
     })));
 }
 
@@ -125,13 +125,13 @@ function legend(page, field) {
 }
 
 /** Say what is known of a row of the tree, or of a cell of a map of predictions. */
-export function readout(page, row, own) {
+export function readout(page, row, cell) {
   const { study, view } = page, { head } = study, of = head.value.unit;
-  if (row === null && !own) {
+  if (row === null && !cell) {
     return put("readout", h("span", { class: "hint" }, matchMedia("(hover: none)").matches ? "Touch the picture to read a region." :
       "Point at the picture, or use the arrow keys on it, to read a region."));
   }
-  const region = own?.region ?? study.region(row), mean = own?.mean ?? study.values.mean?.[row], std = own?.std ?? study.values.std?.[row];
+  const region = cell?.region ?? study.region(row), mean = cell?.mean ?? study.values.mean?.[row], std = cell?.std ?? study.values.std?.[row];
   const bits = [h("b", { class: head.space.kind === "sequences" ? "mono" : null }, words.region(head.space, region))];
   if (region.share !== null) bits.push(` · ${words.size(head.space, region)}`);
   bits.push(h("br"));
@@ -160,6 +160,6 @@ export function regions({ study }) {
   const line = (row) => h("tr", {}, h("td", {}, words.region(head.space, study.region(row))),
     h("td", { class: "num" }, words.give(mean[row], std[row])), h("td", { class: "num" }, String(count[row])));
   put(box.querySelector(".scroll"), h("table", {}, h("caption", {}, rows.length > LISTED ? `The best ${LISTED} of ${words.whole(rows.length)} regions.` : "All regions."),
-    h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled("mean", head.value.unit)), h("th", { class: "num" }, "looks"))),
+    h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled("mean", head.value.unit)), h("th", { class: "num" }, "measurements"))),
     h("tbody", {}, rows.slice(0, LISTED).map(line))));
 }

@@ -12,13 +12,13 @@ export class LineView extends View {
   }
   draw(field) {
     this.field = field;
-    const { study } = this, axis = study.head.space.axes.find((one) => !one.symbols);
+    const { study } = this, axis = study.head.space.axes.find((axis) => !axis.symbols);
     const deep = Math.max(...study.depth) + 1, strip = study.known ? Math.min(11, 110 / deep) * deep : 0;
     const { context, ratio, white, colour } = this.open(Math.round(Math.max(300, Math.min(this.host.clientWidth * 0.5, 430)) + strip)), { width, height } = this;
-    const told = study.trials.value.map((v, i) => [v, i]).filter(([v]) => v !== null);
+    const measured = study.trials.value.map((v, i) => [v, i]).filter(([v]) => v !== null);
     let low = Infinity, high = -Infinity;
     const take = (v) => { if (v < low) low = v; if (v > high) high = v; };
-    told.forEach(([v]) => take(v));
+    measured.forEach(([v]) => take(v));
     if (study.known) {
       if (this.cells || !study.picture.curves) for (const row of study.leaves) take(study.values.mean[row]);
       else for (const c of study.picture.curves) c.mean.forEach((m, i) => { take(m - 2 * c.std[i]); take(m + 2 * c.std[i]); });
@@ -92,11 +92,11 @@ export class LineView extends View {
     if (study.best) { const b = span(study.best.region.row); marks.push(star(b.x + b.width / 2, top + 10, 8, study.head.stands_out)); }
     const limit = this.field.mode === "chance" ? this.field.threshold : study.head.beyond?.threshold;
     if (limit !== undefined) marks.push(s("line", { x1: left, x2: right, y1: cut(limit), y2: cut(limit), class: "threshold" }));
-    const empty = !study.known && !study.trials.value.some((one) => one !== null);
+    const empty = !study.known && !study.trials.value.some((value) => value !== null);
     const shifted = axes(x, y, { ylabel: labelled(study.head.value.name, study.head.value.unit) });
     if (empty) {
-      shifted.querySelectorAll(".grid, text[text-anchor=end]").forEach((one) => one.remove());
-      shifted.querySelectorAll(`line[x2="${left}"]`).forEach((one) => one.remove());
+      shifted.querySelectorAll(".grid, text[text-anchor=end]").forEach((mark) => mark.remove());
+      shifted.querySelectorAll(`line[x2="${left}"]`).forEach((mark) => mark.remove());
       shifted.append(s("text", { x: (left + right) / 2, y: (top + bottom) / 2, "text-anchor": "middle", class: "label" }, study.head.pending.length ? "Nothing is known yet: the first value is awaited." : "The picture begins with the first measurement."));
     }
     if (this.strip) { // the numbers of the axis stand below the tree
@@ -110,8 +110,8 @@ export class LineView extends View {
   ring() {
     const row = this.focus, { x, y, study } = this, { low: [lows], high: [highs] } = study.shape, each = this.strip / this.deep;
     if (row === null) return this.layer?.replaceChildren();
-    const b = { x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) }, own = { ...b, y: this.top + each * study.depth[row], height: each - 1 };
-    this.layer?.replaceChildren(s("rect", { ...b, y: y.to, height: y.from - y.to, class: "focusband" }), ...(this.strip ? ["focus under", "focus"].map((name) => s("rect", { ...own, class: name })) : []));
+    const b = { x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) }, cell = { ...b, y: this.top + each * study.depth[row], height: each - 1 };
+    this.layer?.replaceChildren(s("rect", { ...b, y: y.to, height: y.from - y.to, class: "focusband" }), ...(this.strip ? ["focus under", "focus"].map((name) => s("rect", { ...cell, class: name })) : []));
   }
   at(event) {
     const [px, py] = this.px(event), { x } = this;

@@ -57,19 +57,19 @@ export class PointsView extends View {
     return leaf === row;
   }
   box(row) {
-    const own = this.places.filter((_, i) => this.within(row, this.study.picture.points.leaf[i])), xs = own.map(([x]) => x), ys = own.map(([, y]) => y);
-    if (!own.length) return null;
+    const places = this.places.filter((_, i) => this.within(row, this.study.picture.points.leaf[i])), xs = places.map(([x]) => x), ys = places.map(([, y]) => y);
+    if (!places.length) return null;
     const x = Math.min(...xs) - 9, y = Math.min(...ys) - 9;
     return { x, y, width: Math.max(...xs) + 9 - x, height: Math.max(...ys) + 9 - y };
   }
   at(event) {
     const [x, y] = this.px(event);
-    let found = null, least = Infinity;
+    let nearest = null, least = Infinity;
     this.places.forEach(([px, py], i) => {
       const far = Math.hypot(px - x, py - y);
-      if (far < least) [found, least] = [this.study.picture.points.leaf[i], far];
+      if (far < least) [nearest, least] = [this.study.picture.points.leaf[i], far];
     });
-    return found;
+    return nearest;
   }
   next(event) {
     const { study } = this, { leaf } = study.picture.points, name = event.key, axis = ["ArrowLeft", "ArrowRight"].includes(name) ? 0 : 1;

@@ -55,7 +55,7 @@ function form(page, now) {
       head.cost?.times.length > 0 && field("time", words.labelled("time, if another", head.cost.unit), { inputmode: "decimal" }, true)),
     view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
     h("div", { class: "acts" },
-      h("button", { class: "main" }, view.sure ? "Tell it all the same" : "Tell it"),
+      h("button", { class: "main" }, view.sure ? "Save anyway" : "Save"),
       h("button", { type: "button", title: "It was tried and failed; the budget gets it back, and it may be asked for again", onclick: failed(true) }, "It failed"),
       h("button", { type: "button", title: "This region can never be measured: it is not asked for again", onclick: failed(false) }, "Impossible"),
       h("button", { type: "button", title: "It was not tried; the budget gets it back", onclick: back }, "Cancel this trial")));
@@ -63,21 +63,21 @@ function form(page, now) {
 
 function resting(page) {
   const { study, view } = page, { head } = study, spent = head.remaining <= 0;
-  const said = view.message && h("p", { class: view.message.kind, role: "alert" }, view.message.text);
+  const message = view.message && h("p", { class: view.message.kind, role: "alert" }, view.message.text);
   const ask = (n) => page.act("ask", { n, by: "the page", ...limits(view) }, { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` });
   const several = (event) => { event.preventDefault(); ask(Number(event.target.elements.n.value)); };
   const extend = (event) => { event.preventDefault(); page.act("extend", { n: Number(event.target.elements.n.value) }); };
   const title = h("h2", { id: "question-title" }, spent ? "The budget is spent" : "Next question");
   if (spent) {
     return [title, h("p", { class: "ask" }, head.cost ? `All of ${words.price(head, head.budget)} is spent.` : `All ${words.whole(head.budget)} measurements are made.`),
-      h("p", { class: "sub" }, "The answer is below. More can be added to the budget."), said,
+      h("p", { class: "sub" }, "The answer is below. More can be added to the budget."), message,
       h("form", { class: "acts", onsubmit: extend },
         h("label", {}, head.cost ? words.labelled("to add", head.cost.unit) : "measurements to add ", h("input", { name: "n", value: 10, inputmode: "numeric", size: 5 })),
         h("button", { class: "main" }, "Extend the budget"))];
   }
   return [title, h("p", { class: "ask" }, head.measured ? "Nothing is pending." : "Nothing was measured yet."),
-    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes its part of the budget until it is told or cancelled."),
-    said,
+    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes its part of the budget until it is measured or cancelled."),
+    message,
     h("div", { class: "acts" }, h("button", { class: "main", id: "ask", type: "button", onclick: () => ask(1) },
       head.measured ? "Ask what to measure next" : "Ask the first question")),
     h("details", {}, h("summary", {}, "Ask for several at once"),
@@ -89,7 +89,7 @@ function resting(page) {
 
 /** What is possible now, as it was typed: several regions are separated by semicolons. */
 function limits(view) {
-  const list = (text) => (text ?? "").split(";").map((one) => one.trim()).filter(Boolean);
+  const list = (text) => (text ?? "").split(";").map((region) => region.trim()).filter(Boolean);
   return Object.fromEntries(["within", "avoid"].map((name) => [name, list(view[name])]).filter(([, regions]) => regions.length));
 }
 
@@ -126,15 +126,15 @@ async function submit(page, event) {
   const off = unlikely(study, now.region.row, value.value, sem.value);
   if (off && !view.sure) { // what is very unlikely is asked about once: a slip of the point is the usual reason
     const far = off > 99 ? "very far" : `${Math.round(off)} standard deviations`;
-    const text = `${draft.value} is ${far} from what the measurements so far make likely. Check the point and the unit. If it is right, tell it.`;
+    const text = `${draft.value} is ${far} from what the measurements so far make likely. Check the point and the unit. If it is right, save it.`;
     Object.assign(view, { draft, sure: true, message: { kind: "warn", text } });
     question(page);
     $("field-value").select();
     return;
   }
-  const said = { value: value.value, sem: sem.value, note: draft.note, time: time.value };
+  const measured = { value: value.value, sem: sem.value, note: draft.note, time: time.value };
   view.draft = draft;
-  await page.act(`trials/${now.trial}/tell`, said, {}, refuse);
+  await page.act(`trials/${now.trial}/tell`, measured, {}, refuse);
 }
 
 function unlikely(study, row, value, sem) {

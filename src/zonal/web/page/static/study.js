@@ -18,7 +18,7 @@ const page = { study, view, picture: null, act, send, drawSoon: once(() => known
 let history = null, seen = -1;
 
 function header() {
-  const { head } = study, way = head.pending.length, bound = head.cost ? head.pending.reduce((sum, own) => sum + own.cost, 0) : way;
+  const { head } = study, way = head.pending.length, bound = head.cost ? head.pending.reduce((sum, trial) => sum + trial.cost, 0) : way;
   document.title = `${head.name}: ${words.gone(head)} · StudyPlayer`;
   put("crumb", head.name);
   put("name", head.name);
@@ -35,10 +35,10 @@ function header() {
 
 /** Post, and show at once what came of it; the event that follows changes nothing more. */
 async function send(path, body, headers) {
-  const found = await post(`${study.base}/${path}`, body, headers);
+  const answer = await post(`${study.base}/${path}`, body, headers);
   Object.assign(view, fresh());
   await refresh();
-  return found;
+  return answer;
 }
 async function act(path, body, headers, refuse) {
   const able = (yes) => { for (const button of $("question").querySelectorAll("button")) button.disabled = !yes; };
@@ -59,7 +59,7 @@ async function act(path, body, headers, refuse) {
 let asked = "";
 /** What somebody types stays, and never moves into another question. */
 function renewQuestion() {
-  const { head } = study, now = JSON.stringify([head.state, head.budget, head.measured, head.remaining, head.pending.map((own) => own.trial), view.current, view.message]);
+  const { head } = study, now = JSON.stringify([head.state, head.budget, head.measured, head.remaining, head.pending.map((trial) => trial.trial), view.current, view.message]);
   if (now === asked) return;
   asked = now;
   const form = $("question").querySelector("form")?.elements;

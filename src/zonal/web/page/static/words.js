@@ -1,16 +1,16 @@
-// What people read: numbers with as many digits as their doubt leaves, regions and questions in plain words.
+// What people read: numbers with as many digits as their uncertainty leaves, regions and questions in plain words.
 const MINUS = "\u2212", NARROW = "\u202f", PM = "\u00a0±\u00a0";
 const sign = (text) => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
 
-/** Two digits of the doubt, as `zonal.cli.texts.number`; five digits without one. */
-export function number(value, doubt = 0) {
+/** Two digits of the standard deviation, as `zonal.io.result_table.number`; five digits without one. */
+export function number(value, std = 0) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (!(doubt > 0)) return sign(String(Number(value.toPrecision(5))));
-  const digits = 1 - Math.floor(Math.log10(doubt));
+  if (!(std > 0)) return sign(String(Number(value.toPrecision(5))));
+  const digits = 1 - Math.floor(Math.log10(std));
   if (digits > 12 || digits < -6) return sign(value.toPrecision(3));
   return sign(digits >= 0 ? value.toFixed(digits) : String(Math.round(value / 10 ** -digits) * 10 ** -digits));
 }
-/** What a person told: all its digits. */
+/** What a person measured: all its digits. */
 export const exact = (value) => sign(String(Number(value.toPrecision(12))));
 export const short = (value) => { const all = exact(value); return all.length > 10 ? sign(String(Number(value.toPrecision(7)))) : all; };
 export const unit = (text, of) => (of ? `${text}${NARROW}${of}` : text);
@@ -64,16 +64,16 @@ export function size(space, what) {
       `all ${whole(what.members)} sequences that begin with ${fixed}`;
   }
   if (what.members !== null && what.members !== undefined) {
-    const [one, several] = space.kind === "points" ? ["one point", "points"] : ["one smallest area", "smallest areas"];
+    const [single, several] = space.kind === "points" ? ["one point", "points"] : ["one smallest area", "smallest areas"];
     const named = what.which?.length ? `: ${and(what.which.length < what.members ? [...what.which, "others"] : what.which)}` : "";
-    return what.members === 1 ? one : `the average over its ${whole(what.members)} ${several}${named}`;
+    return what.members === 1 ? single : `the average over its ${whole(what.members)} ${several}${named}`;
   }
   return `${share(what.share)} of the space`;
 }
 export function share(x) {
   if (x >= 0.995) return "all";
-  const one = Math.round(1 / x);
-  return x >= 0.1 ? `${Math.round(100 * x)}%` : `1 part in ${whole(one)}`;
+  const parts = Math.round(1 / x);
+  return x >= 0.1 ? `${Math.round(100 * x)}%` : `1 part in ${whole(parts)}`;
 }
 export function goal(head) {
   const what = labelled(head.value.name, head.value.unit), best = head.direction === "maximize" ? "highest" : "lowest";
@@ -82,9 +82,9 @@ export function goal(head) {
     and(head.space.axes.map((axis) => axis.name));
   return `The region of the ${best} average ${what}, over ${where}`;
 }
-/** What looks cost, or how many there are: with its unit where it has one. */
+/** What measurements cost, or how many there are: with its unit where it has one. */
 export const price = (head, x) => (head.cost ? unit(number(x), head.cost.unit) : whole(x));
-/** How much of the budget is gone, in words: looks that were told, or what they cost. */
+/** How much of the budget is gone, in words: measurements made, or what they cost. */
 export const gone = (head) => (head.cost ? `${price(head, head.spent)} of ${price(head, head.budget)} spent, ${head.measured} measured` : `${whole(head.measured)} of ${whole(head.budget)} measured`);
 export function outlook(head) {
   const o = head.outlook;
