@@ -218,10 +218,10 @@ def packing_number(x: Floats, values: Floats, f_star: float, epsilon: float, rad
     balls, free = 0, -math.inf
     for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
         start = max(_crossing(x, above, first, first - 1), free)
-        room = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not lose a ball
-        if room >= 0:
-            balls += math.floor(room) + 1
-            free = start + 2 * radius * (math.floor(room) + 1)
+        gap = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not lose a ball
+        if gap >= 0:
+            balls += math.floor(gap) + 1
+            free = start + 2 * radius * (math.floor(gap) + 1)
     return max(balls, 1)
 
 

@@ -148,7 +148,7 @@ def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
         _panel(ax, round_, shown)
     leaves = [leaf for round_ in pair for leaf in round_.leaves]
     low, high = min(leaf.mean - leaf.confidence for leaf in leaves), max(leaf.b for leaf in leaves)
-    panels[1].set(xlabel="x", ylim=(low - 0.1 * (high - low), high + 0.06 * (high - low)))  # room for the names
+    panels[1].set(xlabel="x", ylim=(low - 0.1 * (high - low), high + 0.06 * (high - low)))  # space for the names
     figure.legend(
         handles=_keys(sorted({leaf.node[0] for leaf in leaves})),
         loc="outside lower center",

@@ -12,7 +12,7 @@ from reproduction.sweeps import Plan, Report
 from zonal.plotting import INK, column_width
 
 # What was found about a statement: its word in the table, and how its box is drawn.
-LOOKS = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added": ("#C8E6F8", "--")}
+STYLES = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added": ("#C8E6F8", "--")}
 HALF = 0.95, 0.36  # of a box's width and height
 
 
@@ -64,13 +64,13 @@ def _figure() -> Figure:
             _arrow(ax, places[used], statement.at)
     ax.set(xlim=(-1.1, 7.1), ylim=(-0.5, 4.5))
     ax.axis("off")
-    keys = [Patch(fc=colour, ec=INK, ls=style, label=fate) for fate, (colour, style) in LOOKS.items()]
+    keys = [Patch(fc=colour, ec=INK, ls=style, label=fate) for fate, (colour, style) in STYLES.items()]
     figure.legend(handles=keys, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
 def _box(ax: Axes, statement: Statement) -> None:
-    colour, style = LOOKS[statement.fate]
+    colour, style = STYLES[statement.fate]
     (x, y), (wide, high) = statement.at, HALF
     ax.add_patch(Rectangle((x - wide, y - high), 2 * wide, 2 * high, fc=colour, ec=INK, ls=style))
     ax.text(x, y + 0.2, statement.name, ha="center", va="center", weight="bold", fontsize=9)

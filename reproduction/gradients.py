@@ -1,8 +1,8 @@
 """The value of slopes and differences: the step that the paper's conclusion leaves open.
 
 On the paper's functions, and on draws of its Gaussian process, GPOO and the default search with averages only,
-with averages and slopes, and, with an instrument whose zero drifts between looks, with plain averages and with
-differences to the whole interval, in which the drift cancels. The model is given.
+with averages and slopes, and, with an instrument whose zero drifts between measurements, with plain averages and
+with differences to the whole interval, in which the drift cancels. The model is given.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from zonal.simulation import aggregated_regret, grid_optimum
 
 S = 10  # points that a measurement averages
 SEM = 1.0  # of a slope; f has slopes of about 6
-DRIFT = 0.1  # standard deviation of the change of the zero between looks
+DRIFT = 0.1  # standard deviation of the change of the zero between measurements
 BUDGETS = (20, 40, 80)
 FUNCTIONS = ("f1", "f2", "f3", "draw")
 POLICIES = ("GPOO", "default")
@@ -96,8 +96,8 @@ def experiment(plan: Plan) -> Report:
     report = Report("gradients", ["f", "search", "with", *names], _rows(regrets, budgets))
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
-        f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "
-        f"difference, to the whole interval, has noise {math.sqrt(2) * NOISE:.3g} and costs as much as an average",
+        f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from one measurement to "
+        f"the next, and a difference, to the whole interval, has noise {math.sqrt(2) * NOISE:.3g} and costs as much as an average",
         "less: by how much regret is less than in the row above, run by run, with its 95 % interval",
         "each N is a search of its own; the default plans with its budget",
     ]

@@ -158,8 +158,8 @@ def _figure(runs: dict[Case, list[Answer]], plan: Plan) -> Figure:
     _draw_draws(bottom, shown, plan)
     for part, axes in zip(parts, (top, bottom), strict=True):
         handles, labels = axes.get_legend_handles_labels()
-        look = {"ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 3}
-        part.legend(handles, labels, loc="outside lower center", **look)
+        appearance = {"ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 3}
+        part.legend(handles, labels, loc="outside lower center", **appearance)
     return figure
 
 
@@ -175,8 +175,8 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
             ("true regret", "-", regret),
         ]
         for text, style, curve in curves:
-            look = {"color": colour, "ls": style, "lw": 1.8, "marker": marker, "ms": 4, "markevery": 0.15}
-            axes.plot(n, np.median(curve, axis=0), label=f"{text}, S = {case.s}", **look)
+            appearance = {"color": colour, "ls": style, "lw": 1.8, "marker": marker, "ms": 4, "markevery": 0.15}
+            axes.plot(n, np.median(curve, axis=0), label=f"{text}, S = {case.s}", **appearance)
         low, high = np.quantile(regret, [0.1, 0.9], axis=0)
         axes.fill_between(n, low, high, color=colour, alpha=0.15, lw=0)
         axes.set_xlim(1, max(2, n[-1]))
@@ -198,8 +198,8 @@ def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], plan: Plan) -> None:
         nodes = {(node["depth"], node["count"]) for run in listed for node in run["draws"] if node["expanded"]}
         points = np.array(sorted(nodes), dtype=float).reshape(-1, 2)
         shift = 0.16 * (j - 0.5)  # side by side
-        look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
-        axes.plot(points[:, 0] + shift, points[:, 1], **look)
+        appearance = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
+        axes.plot(points[:, 0] + shift, points[:, 1], **appearance)
         numbers = [(case.beta(plan.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
         most = [bounds.most_draws(*node, case.test) for node in numbers]
         axes.plot(depth + shift, most, color=colour, ls=style, lw=1.5, label=f"Lemma 4, put right, S = {case.s}")

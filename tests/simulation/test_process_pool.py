@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from processes import running
-from zonal.simulation.process_pool import Workers, played, worker_pool
+from zonal.simulation.process_pool import Workers, run_all, worker_pool
 
 # Run as a program: Ctrl-C again and again, in the middle of handing out work. Unheld, one in fifty would hang.
 PRESSED = """
@@ -37,7 +37,7 @@ if __name__ == "__main__":
 
 
 def test_answers_come_in_order_whatever_their_number() -> None:
-    assert played(neg, range(50), 2, False, "number") == [-number for number in range(50)]
+    assert run_all(neg, range(50), 2, False, "number") == [-number for number in range(50)]
     with worker_pool(2) as pool:
         assert sorted(pool.as_done(neg, range(20))) == [(number, -number) for number in range(20)]
         assert list(pool.as_done(neg, [])) == []

@@ -380,7 +380,7 @@ def test_the_table_has_means_standard_errors_and_how_often_the_best_was_found() 
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"players": {}}, "there must be at least one player"),
+        ({"methods": {}}, "there must be at least one method"),
         ({"budget": 0}, "budget must be at least 1"),
         ({"budget": 2.5}, "budget must be a whole number"),
         ({"runs": 0}, "runs must be at least 1"),
@@ -576,8 +576,8 @@ def test_a_rehearsal_takes_every_setting_and_is_printed_and_drawn() -> None:
         zn.rehearse(truth, 12, 0.1, max_replicate=2)
     with pytest.raises(zn.InvalidInput, match="max_replicates must be at least 1"):
         zn.rehearse(truth, 12, 0.1, max_replicates=0)
-    with pytest.raises(zn.InvalidInput, match="players have their own settings"):
-        zn.rehearse(truth, 12, 0.1, players={"mine": at_random}, max_replicates=1)
+    with pytest.raises(zn.InvalidInput, match="methods have their own settings"):
+        zn.rehearse(truth, 12, 0.1, methods={"mine": at_random}, max_replicates=1)
 
 
 def test_given_hands_the_noise_to_the_searches() -> None:

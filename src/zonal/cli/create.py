@@ -101,6 +101,6 @@ def refit(study: Study) -> None:
 @options.study_command()
 @click.argument("n", type=float)
 def extend(study: Study, n: float) -> None:
-    """Add N measurements to the budget; where looks have a cost, that amount."""
+    """Add N measurements to the budget; where measurements have a cost, that amount."""
     study.extend(n if study.settings.priced else options.whole(n))
     options.echo_err(budget_line(study))

@@ -62,7 +62,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     elif overview["best"]:
         click.echo(f"\n{UNMEASURED}")
     if study.pending:
-        click.echo("\nunder way")
+        click.echo("\npending")
         echo_trials(study, study.pending)
     if overview["forbidden"]:
         click.echo(f"\nforbidden since the study began: {'; '.join(overview['forbidden'])}")
@@ -114,7 +114,7 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     overview |= {"stands_out": False, "misclassified": None}
     try:
         overview["best"] = study.recommend(k)
-    except StudyFileError:  # there is no posterior without the user's own kernel
+    except StudyFileError:  # there is no posterior without the user-defined kernel
         return overview
     overview |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
     return overview | {"stands_out": not _caution(study), "misclassified": study.misclassified}
@@ -125,7 +125,7 @@ def _outlook(study: Study, ahead: int) -> Outlook | None:
         outlook = study.outlook(ahead)
     except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
         return None
-    except StudyFileError as error:  # a function of the user's own is missing
+    except StudyFileError as error:  # a user-defined function is missing
         options.echo_err(f"What more measurements would bring is left out: {options.for_shell(str(error))}")
         return None
     return outlook if math.isfinite(outlook.gain) else None

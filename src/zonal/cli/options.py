@@ -324,9 +324,11 @@ study_options = with_options(
     click.option(
         "--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated."
     ),
-    click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
-    click.option("--times", callback=numbers, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
-    click.option("--overhead", type=float, help="Further cost of every look."),
+    click.option("--cost", type=float, help="Cost of a measurement  [default: 1; with --times its time]"),
+    click.option(
+        "--times", callback=numbers, metavar=NUMBERS, help="Possible times of a measurement, such as 1,2,4,8."
+    ),
+    click.option("--overhead", type=float, help="Further cost of every measurement."),
     click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
     click.option("--cost-unit", help="Unit of costs."),
     seed_option,

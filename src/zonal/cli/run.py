@@ -129,7 +129,7 @@ class _Shift(RunSession):
         self.measured = True
 
     def fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed."""
+        """Fail a trial that could not be measured."""
         super().fail(trial, error)
         self.failed = True
 

@@ -72,15 +72,15 @@ def rehearsed(
     best = within_reach(landscape, settings.get("forbidden")).best()
     yield f"best there is         {best.average:.6g}  {best.region.name}"
     rehearsal = rehearse(landscape, budget, noise, runs, None, rng, jobs, progress=True, **settings)
-    for name, played in rehearsal.campaigns.items():
+    for name, campaigns in rehearsal.campaigns.items():
         if name.startswith("Zonal"):
-            region = played.regions[0]
+            region = campaigns.regions[0]
             yield f"{name + ' found':20}  {landscape.average(region):.6g}  {region.name}"
     yield ""
     yield from f"regret over {runs} runs\n{rehearsal.table()}".splitlines()
-    player = everybody(landscape.space, **settings)["Zonal"]
-    assert isinstance(player, StudyPlayer)
-    draw(rehearsal, campaign(player.study, landscape, noise, budget, rng, 0, settings.get("feedback")), out)
+    method = everybody(landscape.space, **settings)["Zonal"]
+    assert isinstance(method, StudyPlayer)
+    draw(rehearsal, campaign(method.study, landscape, noise, budget, rng, 0, settings.get("feedback")), out)
     yield f"picture               {out.resolve()}"
 
 
@@ -132,8 +132,10 @@ def powered(
         noise, rng, settings = planned = _campaign(recipe, space)
     cells = space.leaves(space.max_depth())
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
-    played = budgets[0] if len(budgets) == 1 else budgets
-    analysis = power(space, played, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings)
+    simulated = budgets[0] if len(budgets) == 1 else budgets
+    analysis = power(
+        space, simulated, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings
+    )
     yield from analysis.table().splitlines()
     if target is not None:
         yield _reached(analysis, target)

@@ -114,11 +114,11 @@ def _one_by_one(study: Study, number: int, key: str, now: dict[str, Any]) -> lis
 
 def _spent(study: Study) -> options.Refusal:
     budget = summary.amount(study, study.budget)
-    under_way = f", {len(study.pending)} of them are pending" if study.pending else ""
+    besides = f", {len(study.pending)} of them are pending" if study.pending else ""
     if study.settings.priced:
-        under_way = f" but for {summary.amount(study, study.remaining)}, which pay for no look"
+        besides = f" but for {summary.amount(study, study.remaining)}, which pay for no measurement"
     what = "to it" if study.settings.priced else "measurements"
-    spent = f"the budget of {budget} is spent{under_way}. `zonal extend` adds {what}."
+    spent = f"the budget of {budget} is spent{besides}. `zonal extend` adds {what}."
     return options.Refusal(spent, options.NOTHING_LEFT)
 
 

@@ -243,8 +243,8 @@ def _cut(columns: list[list[str]], right: Sequence[bool], width: int) -> list[li
     texts = [at for at, flag in enumerate(right) if not flag]
     while texts and (over := _excess(columns, width)) > 0:
         widest = max(texts, key=lambda at: _size(columns[at]))
-        room = max(_size(columns[widest]) - over, SHORTEST)
-        cut = [text if len(text) <= room else f"{text[: room - 3]}..." for text in columns[widest]]
+        width_left = max(_size(columns[widest]) - over, SHORTEST)
+        cut = [text if len(text) <= width_left else f"{text[: width_left - 3]}..." for text in columns[widest]]
         if cut == columns[widest]:
             break
         columns[widest] = cut

@@ -87,8 +87,8 @@ def _posterior(study: Study, ax: Axes, curve: Curve, colour: str, hatched: list[
             inside[key] = inside.get(key, False) | ((curve.x >= left) & (curve.x <= right))
     for (label, hatch), where in inside.items():
         is_labelled = label in ax.get_legend_handles_labels()[1]
-        look: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
-        ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label, **look)
+        style_of_fill: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
+        ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label, **style_of_fill)
     return band
 
 

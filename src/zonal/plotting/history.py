@@ -118,7 +118,7 @@ def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.measured > 1:
         moments = np.unique(np.linspace(1, study.measured, number).round().astype(int))
-        told = [fact.number for event in study.events for fact in event if isinstance(fact, Told)]
+        told = [event.number for transaction in study.events for event in transaction if isinstance(event, Told)]
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
@@ -128,7 +128,7 @@ def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
-    """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per player."""
+    """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per method."""
     ax, names = axes_or_new(ax), list(rehearsal.campaigns)
     for place, (name, campaigns) in enumerate(rehearsal.campaigns.items()):
         colour = ESTIMATE if name.startswith("Zonal") else FUNCTION

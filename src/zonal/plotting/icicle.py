@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zonal.study.study import Study
 
-NARROWEST = 0.01  # of the plot: narrower rectangles have no room for a name
+NARROWEST = 0.01  # of the plot: narrower rectangles are too narrow for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
 EDGED = 0.004  # of the plot: narrower rectangles have no edges
 LIGHTNESS = (0.3, 0.59, 0.11)  # of red, green and blue
@@ -95,8 +95,8 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
     """Write the names of regions into their rectangles, if they fit."""
     alpha = shelves.get_alpha()
     light = (shelves.to_rgba(shelves.get_array())[:, :3] @ LIGHTNESS) * alpha + (1 - alpha)  # on white paper
-    room, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
-    height = room.height / ax.get_ylim()[0]
+    extent_of_axes, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
+    height = extent_of_axes.height / ax.get_ylim()[0]
     for row in np.flatnonzero(width > NARROWEST):
         (depth, _), label = cells[row].node, short_name(cells[row])
         text = ax.text(
@@ -104,7 +104,7 @@ def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
             color="white" if light[row] < DARK else "black", zorder=4.5,
         )  # fmt: skip
         extent = text.get_window_extent()
-        if extent.width > ROOMY * width[row] * room.width or extent.height > ROOMY * height:
+        if extent.width > ROOMY * width[row] * extent_of_axes.width or extent.height > ROOMY * height:
             text.remove()
 
 

@@ -268,11 +268,11 @@ class Map:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
-        look: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
+        marker_style: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
         label = "measured: larger circles, larger regions"
         if len(seen) > MOST_CIRCLES:
-            look, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
-        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
+            marker_style, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
+        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **marker_style)
         references = [region for region in style.subtracted(study) if self._shows(region)]
         if references:
             x, y = np.array([region.center[[self.j, self.k]] for region in references]).T

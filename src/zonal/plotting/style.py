@@ -123,9 +123,9 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
     for handle in legend.legend_handles:
         if isinstance(handle, PathCollection):
             handle.set_sizes([LEGEND_SIZE])
-    room = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles avoid axes within axes
-    room.set_axis_off()
-    room.set_axes_locator(lambda *_: _legend_extent(ax))
+    legend_axes = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles avoid axes within axes
+    legend_axes.set_axis_off()
+    legend_axes.set_axes_locator(lambda *_: _legend_extent(ax))
 
 
 def _legend_extent(ax: Axes) -> Any:
@@ -161,8 +161,8 @@ def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
 def _clipped(shown: Any) -> str:
     """Return at which ends values lie beyond the colours: "neither", "min", "max" or "both"."""
     values, (low, high) = np.asarray(shown.get_array(), dtype=float), shown.get_clim()
-    room = 1e-9 * max(abs(low), abs(high))
-    under, over = bool(np.nanmin(values) < low - room), bool(np.nanmax(values) > high + room)
+    slack = 1e-9 * max(abs(low), abs(high))
+    under, over = bool(np.nanmin(values) < low - slack), bool(np.nanmax(values) > high + slack)
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
@@ -269,8 +269,8 @@ def _held(study: Study) -> Iterator[Mark]:
     beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
     for likely in study.above(probability=1 - SURE):
         sure = likely.probability >= SURE
-        label, look = (beyond, HELD) if sure else (f"perhaps {beyond}", UNSURE)
-        yield Mark(likely.region, label, look)
+        label, appearance = (beyond, HELD) if sure else (f"perhaps {beyond}", UNSURE)
+        yield Mark(likely.region, label, appearance)
 
 
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:

@@ -33,7 +33,7 @@ from zonal.kernels.base import Kernel
 from zonal.plotting.style import ESTIMATE, INK, axes_or_new
 from zonal.simulation.gp_samples import Prior, model_of
 from zonal.simulation.ground_truth import Direction, Landscape
-from zonal.simulation.process_pool import played
+from zonal.simulation.process_pool import run_all
 from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few_runs, smallest_regions
 from zonal.simulation.simulators import Noise
 from zonal.spaces import as_space
@@ -61,7 +61,7 @@ class Power:
     space : Box, Product, Sequences, Points or Hierarchy
         The space searched, with a smallest region.
     budgets : tuple of int
-        In increasing order; in units of cost where looks have one.
+        In increasing order; in units of cost where measurements have one.
     regrets : array, shape (runs, budgets)
         True average of the best smallest region minus that of the region found. A row is one function and one
         sequence of noise, the same for all budgets.
@@ -116,16 +116,16 @@ class Power:
 
     def table(self) -> str:
         """Return one line per budget; the first is for no measurement, a region picked at random."""
-        played = replace(self, regrets=np.column_stack([self.chance, self.regrets]))
+        with_chance = replace(self, regrets=np.column_stack([self.chance, self.regrets]))
         columns: dict[str, Any] = {
             "cost" if isinstance(self.budgets[0], float) else "measurements": ["none", *self.budgets],
-            "mean regret": played.mean,
-            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in played.interval.T],
-            "median": np.median(played.regrets, axis=0),
-            "9 in 10 below": played.quantile(0.9),
+            "mean regret": with_chance.mean,
+            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in with_chance.interval.T],
+            "median": np.median(with_chance.regrets, axis=0),
+            "9 in 10 below": with_chance.quantile(0.9),
         }
         if self.std not in (None, 1.0):
-            columns["mean in std of f"] = played.mean / self.std
+            columns["mean in std of f"] = with_chance.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
         return "\n".join([*aligned(written, [True] * len(written), WIDEST), *few_runs(self.runs)])
 
@@ -241,8 +241,8 @@ def power(
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
     if not callable(noise):
         standard_deviation(noise, "noise")
-    play = partial(_regrets, source, planned, noise, given, settings, rng)
-    answers = np.array(played(play, range(runs), jobs, progress, "run"))
+    task = partial(_regrets, source, planned, noise, given, settings, rng)
+    answers = np.array(run_all(task, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
@@ -299,7 +299,7 @@ def _regrets(
     else:
         kernel, landscape = source.draw(np.random.default_rng(function))
         settings = settings | ({"kernel": kernel, "noise": noise} if given else {})
-    player, chance = StudyPlayer(tuple(settings.items())), landscape.regret(landscape.space.cell((0, 0)))
+    method, chance = StudyPlayer(tuple(settings.items())), landscape.regret(landscape.space.cell((0, 0)))
     rule = forbidden_rule(landscape.space, settings.get("forbidden"))
     if rule is not None:
         allowed = Limits(rule).allow(smallest_regions(landscape.space))
@@ -310,6 +310,6 @@ def _regrets(
     regrets = [chance]
     for budget in budgets:
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
-        recommended = player(landscape, instrument, budget, np.random.default_rng(search))
+        recommended = method(landscape, instrument, budget, np.random.default_rng(search))
         regrets.append(max(0.0, landscape.regret(recommended)))  # negative values are rounding
     return regrets

@@ -36,30 +36,30 @@ class Workers:
     def as_done(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
         """Yield the number and the answer of each task, as they are done."""
         waiting = enumerate(tasks)
-        under_way: dict[Future[R], int] = {}
+        pending: dict[Future[R], int] = {}
         done: SimpleQueue[Future[R]] = SimpleQueue()
         while True:
             # An interrupt within submit() or wait() may leave a lock held that the pool needs to shut down;
             # waiting for such a queue is a single step, done or not.
             with _ctrl_c_held():
-                for number, task in islice(waiting, self._ahead - len(under_way)):
+                for number, task in islice(waiting, self._ahead - len(pending)):
                     future = self._pool.submit(function, task)
-                    under_way[future] = number
+                    pending[future] = number
                     future.add_done_callback(done.put)
-            if not under_way:
+            if not pending:
                 return
             future = done.get()
-            yield under_way.pop(future), future.result()
+            yield pending.pop(future), future.result()
 
 
 @contextmanager
-def worker_pool(jobs: int, play: Callable[..., Any] | None = None) -> Iterator[Workers]:
+def worker_pool(jobs: int, function: Callable[..., Any] | None = None) -> Iterator[Workers]:
     """Start processes; on any error, including Ctrl-C, they are terminated.
 
-    `play`, if given, is sent to every process once.
+    `function`, if given, is sent to every process once.
     """
     # Spawned workers start clean: no lock of this process is copied into them while it is held.
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (play,)) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (function,)) as pool:
         try:
             with _ctrl_c_held():
                 for _ in range(jobs):
@@ -77,32 +77,34 @@ def worker_pool(jobs: int, play: Callable[..., Any] | None = None) -> Iterator[W
             raise
 
 
-def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progress: bool, unit: str) -> list[R]:
+def run_all(
+    function: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progress: bool, unit: str
+) -> list[R]:
     """Return the answer of each task, in order, whatever the number of processes (one per core by default).
 
-    `play` turns a task into an answer. A progress bar, if there is one, counts in `unit`.
+    `function` turns a task into an answer. A progress bar, if there is one, counts in `unit`.
     """
     from tqdm import tqdm
 
     bar = partial(tqdm, total=len(tasks), unit=unit, leave=False, disable=None if progress else True)
     jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
     if jobs == 1:
-        return [play(task) for task in bar(tasks)]
+        return [function(task) for task in bar(tasks)]
     try:
-        pickle.dumps(play)
+        pickle.dumps(function)
     except Exception as error:
         fix = "Define it by name in a module, or pass jobs=1."
-        raise InvalidInput(f"a function cannot be sent to other processes ({error})", play, fix) from error
-    with worker_pool(jobs, play) as pool:
+        raise InvalidInput(f"a function cannot be sent to other processes ({error})", function, fix) from error
+    with worker_pool(jobs, function) as pool:
         answers = dict(bar(pool.as_done(_run_task, tasks)))
     return [answers[number] for number in range(len(tasks))]
 
 
-_task: list[Any] = []  # in a worker: its function, sent once
+_function: list[Any] = []  # in a worker: its function, sent once
 
 
 def _run_task(task: Any) -> Any:
-    return _task[0](task)
+    return _function[0](task)
 
 
 @contextmanager
@@ -127,8 +129,8 @@ def _ctrl_c_held() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _begin(play: Callable[..., Any] | None) -> None:
+def _begin(function: Callable[..., Any] | None) -> None:
     """Limit a worker to one core, and keep its function."""
     for _, put in libraries():
         put(1)
-    _task[:] = [play]
+    _function[:] = [function]

@@ -25,7 +25,7 @@ from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.deltas import SpreadDelta
 from zonal.policies.gpoo import GPOO
 from zonal.simulation.ground_truth import Landscape
-from zonal.simulation.process_pool import played
+from zonal.simulation.process_pool import run_all
 from zonal.simulation.simulators import Noise
 from zonal.spaces import Node, Region
 from zonal.spaces.base import forbidden_rule
@@ -91,7 +91,7 @@ FREE = Limits()
 class Simple:
     """A simple method with the settings of a campaign: it uses the first of the times, and ignores travel."""
 
-    player: Callable[..., Region]  # a `Player` that also takes `Limits`
+    method: Callable[..., Region]  # a `Player` that also takes `Limits`
     settings: tuple[tuple[str, Any], ...]  # arguments of `Study`
 
     @property
@@ -105,11 +105,11 @@ class Simple:
         first = next(iter(given.get("times") or (1.0,)))
         prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
         prices |= {"times": [first]} if given.get("times") else {}
-        looks = measurements_left(Study(landscape.space, budget=budget, **prices)) if prices else int(budget)
+        n_measurements = measurements_left(Study(landscape.space, budget=budget, **prices)) if prices else int(budget)
         forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
         limits = Limits(forbidden, given.get("max_replicates") or math.inf)
         measure = partial(instrument, time=first) if self.prices else instrument
-        return self.player(landscape, measure, max(looks, 1), rng, limits)
+        return self.method(landscape, measure, max(n_measurements, 1), rng, limits)
 
 
 def one_level(
@@ -147,9 +147,9 @@ def greedy_descent(
         if not 0 < len(children) <= left:
             break
         levels = max(1, (deepest or 10) - region.node[0])
-        looks = int(min(max(1, left // (levels * len(children))), limits.most))
-        means = [float(np.mean([instrument(child) for _ in range(looks)])) for child in children]
-        left -= looks * len(children)
+        n_replicates = int(min(max(1, left // (levels * len(children))), limits.most))
+        means = [float(np.mean([instrument(child) for _ in range(n_replicates)])) for child in children]
+        left -= n_replicates * len(children)
         region = children[_best(means, landscape)]
     return region  # type: ignore[no-any-return]
 
@@ -181,7 +181,7 @@ def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Reg
 
 @dataclass(frozen=True)
 class Campaigns:
-    """The results of one player."""
+    """The results of one method."""
 
     regions: tuple[Region, ...]  # of each run
     regrets: Floats  # by how much each region is worse than the best smallest region, shape (runs,)
@@ -265,23 +265,23 @@ def few_runs(runs: int) -> list[str]:
 
 
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:
-    """Return all players for a space: Zonal by default and with two other policies, and three simple methods.
+    """Return all methods for a space: Zonal by default and with two other policies, and three simple ones.
 
     The space has a smallest region; the settings are those of Zonal's studies. The first, "Zonal", does what
     `maximize` does with these settings. The other policies are left out if the settings have one; UCB, which
     measures only the smallest regions, also if there are too many.
     """
     given = tuple(settings.items())
-    players: dict[str, Player] = {"Zonal": StudyPlayer(given)}
+    methods: dict[str, Player] = {"Zonal": StudyPlayer(given)}
     deepest = space.max_depth()
     if settings.get("policy") is None:
         if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
-            players["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
-        players["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
+            methods["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
+        methods["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
     if any(settings.get(name) for name in (*PRICES, "max_replicates")) or settings.get("forbidden") is not None:
-        others = {name: Simple(player, given) for name, player in others.items()}
-    return players | others
+        others = {name: Simple(method, given) for name, method in others.items()}
+    return methods | others
 
 
 @answering(Given)
@@ -290,7 +290,7 @@ def rehearse(
     budget: float,
     noise: Noise,
     runs: int = RUNS,
-    players: Mapping[str, Player] | None = None,
+    methods: Mapping[str, Player] | None = None,
     rng: int = 0,
     jobs: int | None = None,
     progress: bool = False,
@@ -310,7 +310,7 @@ def rehearse(
         Standard deviation of one simulated measurement, or a function of the region (see `PerWeight`).
     runs : int
         Number of campaigns per method; they differ in noise and in the method's random numbers.
-    players : mapping of name to function, optional
+    methods : mapping of name to function, optional
         Methods in place of Zonal and three simple ones (`zonal.simulation.rehearsal.everybody`).
     rng : int
         Seed of all random numbers: run k of every method has the same one.
@@ -344,23 +344,23 @@ def rehearse(
     settings |= {"noise": noise} if given else {}
     if settings.get("forbidden") is not None:
         settings["forbidden"] = forbidden_rule(landscape.space, settings["forbidden"])  # an iterator is read once
-    need(players is None or not settings, "players have their own settings", settings, "Leave one of them out.")
-    if players is None:
+    need(methods is None or not settings, "methods have their own settings", settings, "Leave one of them out.")
+    if methods is None:
         Study(
             landscape.space, budget=budget, direction=landscape.direction, **settings
         )  # raises before hours pass
-        players = everybody(landscape.space, **settings)
-    need(players, "there must be at least one player", players, "Pass at least one player.")
-    priced = any(isinstance(player, Simple) and player.prices for player in players.values())
+        methods = everybody(landscape.space, **settings)
+    need(methods, "there must be at least one method", methods, "Pass at least one method.")
+    priced = any(isinstance(method, Simple) and method.prices for method in methods.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     reachable = within_reach(landscape, settings.get("forbidden"))
-    tasks = [(name, run) for run in range(runs) for name in players]
-    play = partial(_answer, reachable, dict(players), budget, noise, rng, settings.get("feedback"))
-    answers = played(play, tasks, jobs, progress, "campaign")
+    tasks = [(name, run) for run in range(runs) for name in methods]
+    task = partial(_answer, reachable, dict(methods), budget, noise, rng, settings.get("feedback"))
+    answers = run_all(task, tasks, jobs, progress, "campaign")
     regions = [landscape.space.cell(node) if isinstance(node, tuple) else node for node in answers]
     campaigns = {}
-    for k, name in enumerate(players):  # the players take turns
-        recommended = tuple(regions[k :: len(players)])
+    for k, name in enumerate(methods):  # the methods take turns
+        recommended = tuple(regions[k :: len(methods)])
         campaigns[name] = Campaigns(recommended, np.array([reachable.regret(region) for region in recommended]))
     return Rehearsal(reachable, budget, campaigns)
 
@@ -379,21 +379,21 @@ def smallest_regions(space: Any) -> list[Region]:
 
 def _answer(
     landscape: Landscape,
-    players: dict[str, Player],
+    methods: dict[str, Player],
     budget: float,
     noise: Noise,
     rng: int,
     feedback: Any,
     task: tuple[str, int],
 ) -> Node | Region:
-    """Return what a player recommends after one campaign: its node if it has one, which is smaller to send."""
+    """Return what a method recommends after one campaign: its node if it has one, which is smaller to send."""
     name, run = task
-    region = campaign(players[name], landscape, noise, budget, rng, run, feedback)
+    region = campaign(methods[name], landscape, noise, budget, rng, run, feedback)
     return region if region.node is None else region.node
 
 
 def campaign(
-    player: Callable[..., R],
+    method: Callable[..., R],
     landscape: Landscape,
     noise: Noise,
     budget: float,
@@ -401,7 +401,7 @@ def campaign(
     run: int,
     feedback: Any = None,
 ) -> R:
-    """Let a player spend a budget once; run k has the same seed for every player."""
+    """Let a method spend a budget once; run k has the same seed for every method."""
     seeds = np.random.SeedSequence([rng, run]).spawn(2)
     instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]), feedback)
-    return player(landscape, instrument, budget, np.random.default_rng(seeds[1]))
+    return method(landscape, instrument, budget, np.random.default_rng(seeds[1]))

@@ -179,8 +179,8 @@ def simulate(
     feedback : Center, Average or Mean
         What a measurement averages; `Mean` integrates f by adaptive cubature.
     noise : float or callable
-        Standard deviation of the measurement noise, or a function of the region; in one unit of time, if looks
-        have times.
+        Standard deviation of the measurement noise, or a function of the region; in one unit of time, if
+        measurements have times.
     rng : int or Generator, optional
         Seed or generator of the noise.
     slopes : bool

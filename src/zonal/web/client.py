@@ -215,8 +215,8 @@ class Remote(Study):
         return errors.whole_number(getattr(trial, "number", trial) if usable else trial, "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
-        fact = self._state.observed[number][1]
-        return Observation(number, fact.region, fact.value, fact.sem, fact.note, fact.minus, self.id)
+        event = self._state.observed[number][1]
+        return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
 
     @overload
     def ask(

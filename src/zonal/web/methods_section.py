@@ -175,17 +175,17 @@ def _swept(study: Study) -> int:
 def _together(study: Study) -> str:
     """Return how many trials were asked for at a time, from the order of the events."""
     waiting, batches, answered, overlap, most = set[int](), list[int](), False, False, 0
-    for fact in (fact for event in study.events for fact in event):
-        if isinstance(fact, Asked):
+    for event in (event for transaction in study.events for event in transaction):
+        if isinstance(event, Asked):
             if not waiting:
                 batches.append(0)
                 answered = False
             overlap |= answered
             batches[-1] += 1
-            waiting.add(fact.number)
+            waiting.add(event.number)
             most = max(most, len(waiting))
-        elif isinstance(fact, Told | Closed) and fact.number in waiting:
-            waiting.remove(fact.number)
+        elif isinstance(event, Told | Closed) and event.number in waiting:
+            waiting.remove(event.number)
             answered = True
     if most < 2:
         return "one after the other "
@@ -262,7 +262,7 @@ def _kernel(study: Study) -> str:
         return f"Its kernel was given: {_rounded(study.settings.kernel)}."
     family = "Its kernel" if given is None else f"The parameters of its kernel, {given.__name__},"
     text = f"{family} {'was' if given is None else 'were'} learned from the measurements"
-    with suppress(StudyFileError):  # no posterior without a function of the user's own
+    with suppress(StudyFileError):  # no posterior without a user-defined function
         models = study.models
         if study.model.measurements and len(models) > 1:
             text += f": {len(models)} models, weighted by their posterior probability, were averaged over "
@@ -315,12 +315,12 @@ def _mean(study: Study) -> str:
 
 def _changes(study: Study) -> Iterator[str]:
     """Yield what came from elsewhere, what was changed afterwards, and which trials have no value."""
-    late = {fact.trial: at for at, (_, fact) in enumerate(study._state.observed) if fact.trial is not None}
+    late = {event.trial: at for at, (_, event) in enumerate(study._state.observed) if event.trial is not None}
     if count := sum(observation.number not in late.values() for observation in study.observations):
         yield f"{counted(count, 'measurement')} made outside the study {_was(count)} included."
     retracted = {_source(record) for record, outcomes in history(study) if outcomes[-1].state == "retracted"}
-    facts = (fact for event in study.events for fact in event)
-    corrected = {(fact.observed, fact.number) for fact in facts if isinstance(fact, Corrected)} - retracted
+    events = (event for transaction in study.events for event in transaction)
+    corrected = {(event.observed, event.number) for event in events if isinstance(event, Corrected)} - retracted
     groups = {"corrected": len(corrected), "retracted": len(retracted)}
     changed = [f"{counted(count, 'value')} {_was(count)} {verb}" for verb, count in groups.items() if count]
     if changed:
@@ -342,7 +342,7 @@ def _answer(study: Study) -> str:
         return "Nothing was measured yet."
     try:
         best = study.recommend()
-    except StudyFileError as error:  # no posterior without a function of the user's own
+    except StudyFileError as error:  # no posterior without a user-defined function
         return str(error)
     text = f"In the end there were {beyond(study)}. " if study.misclassified is not None else ""
     kind = "an average" if study._state.problem.empirical else "a posterior average"

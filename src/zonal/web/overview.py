@@ -32,7 +32,7 @@ T = TypeVar("T")
 SHORT_TIME = len("2026-11-16T00:05:51")
 SHOWN = 200  # trials whose regions are named before the tree is available
 SPARKS = 400  # measurements in the small plot of the overview
-HAPPENED = {  # what a fact says to people
+HAPPENED = {  # what an event says to people
     Created: "begun",
     Asked: "trial {0.number} asked for",
     Told: "trial {0.number} measured",
@@ -111,12 +111,12 @@ class StudyOverview:
         return place(self.settings.space.cell(asked.node), asked.row)
 
     def news(self, number: int) -> dict[str, Any]:
-        """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
+        """Return a transaction as the page hears of it: when it was written, and the kinds of its events."""
         kinds = [type(event).__name__ for event in self.events[number]]
         return {"number": number, "time": self.times[number], "events": kinds}
 
     def head(self, name: str) -> dict[str, Any]:
-        """Return the main facts: progress, and the trials pending."""
+        """Return the main facts: progress, and pending trials."""
         settings = self.settings
         pending = [
             {

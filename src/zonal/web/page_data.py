@@ -53,7 +53,7 @@ def answer(study: Study) -> dict[str, Any]:
         if study.threshold is not None:
             wrong = {"threshold": study.threshold, "misclassified": study.misclassified}
             answer_data["beyond"] = {**wrong, "words": beyond(study)}
-    except (StudyFileError, Exhausted):  # no posterior without the user's own kernel
+    except (StudyFileError, Exhausted):  # no posterior without the user-defined kernel
         return answer_data
     answer_data["whole"] = {"mean": float(tree.mean[0]), "std": float(tree.std[0])}
     return answer_data | {"model": _model(study)}
@@ -106,7 +106,7 @@ def values(study: Study) -> dict[str, Any]:
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
     columns: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
     columns |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
-    if np.isnan(tree.mean).all():  # no posterior without the user's own kernel
+    if np.isnan(tree.mean).all():  # no posterior without the user-defined kernel
         return columns
     prior = tree.std / np.maximum(study.relative_std(), 1e-12)
     if not is_empty(study) and study.threshold is not None:
@@ -191,7 +191,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
 def history(study: Study) -> dict[str, Any]:
     """Return what was recommended after some of the trials, with its posterior at that time."""
     columns: Any = [[], [], []]
-    with suppress(StudyFileError):  # no posterior without the user's own kernel
+    with suppress(StudyFileError):  # no posterior without the user-defined kernel
         columns = best_then(study) if study.measured else columns
     return dict(zip(("number", "mean", "std"), map(_short, columns), strict=True))
 

@@ -43,7 +43,7 @@ from zonal.web.study_folder import Folder, OpenStudy
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
-LOOK = 0.2  # seconds between two checks of a file
+PAUSE = 0.2  # seconds between two checks of a file
 LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets an answer without one
 MANY_EVENTS = 1000  # with more, opening a study takes longer than that
 SURELY = 5  # checks after which a file is read even if it seems unchanged
@@ -220,9 +220,9 @@ class Service:
         await run_in_threadpool(entry.overview)  # raises now
         next_event, seen = after + 1, None
 
-        async def news(look: int) -> list[str]:
+        async def news(check: int) -> list[str]:
             nonlocal next_event, seen
-            stamp, surely = stamp_of(entry.path), look % SURELY == 0
+            stamp, surely = stamp_of(entry.path), check % SURELY == 0
             if stamp == seen and not surely:
                 return []
             seen, overview = stamp, await run_in_threadpool(entry.overview, surely)
@@ -230,19 +230,19 @@ class Service:
             next_event = max(next_event, overview.event)
             return [f"id: {number}\ndata: {json.dumps(overview.news(number))}\n\n" for number in fresh]
 
-        return self._stream(news, LOOK)
+        return self._stream(news, PAUSE)
 
     async def _watch(self, request: Request) -> Response:
         """Stream changes in the folder: the progress of each study that has changed."""
         seen: dict[str, Any] = {}
 
-        async def news(look: int) -> list[str]:
+        async def news(check: int) -> list[str]:
             nonlocal seen
             before, seen = seen, await run_in_threadpool(self._stamps)
             changed = [name for name in seen.keys() | before.keys() if seen.get(name) != before.get(name)]
             return [f"data: {json.dumps(await run_in_threadpool(self._progress, name))}\n\n" for name in changed]
 
-        return self._stream(news, 2 * LOOK)
+        return self._stream(news, 2 * PAUSE)
 
     def _stamps(self) -> dict[str, Any]:
         stamps = {}
@@ -268,8 +268,8 @@ class Service:
             self._streams += 1
             try:
                 yield "retry: 1000\n\n"
-                for look in itertools.count():
-                    for item in [*await news(look), *([] if look % BEAT else [ALIVE])]:
+                for check in itertools.count():
+                    for item in [*await news(check), *([] if check % BEAT else [ALIVE])]:
                         yield item
                     await asyncio.sleep(pause)
             except (OSError, ZonalError):  # the file is gone or damaged: the page asks again, and gets the error
