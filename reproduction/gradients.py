@@ -97,7 +97,8 @@ def experiment(plan: Plan) -> Report:
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
         f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from one measurement to "
-        f"the next, and a difference, to the whole interval, has noise {math.sqrt(2) * NOISE:.3g} and costs as much as an average",
+        f"the next, and a difference, to the whole interval, has noise {math.sqrt(2) * NOISE:.3g} and costs as "
+        "much as an average",
         "less: by how much regret is less than in the row above, run by run, with its 95 % interval",
         "each N is a search of its own; the default plans with its budget",
     ]
