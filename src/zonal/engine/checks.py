@@ -30,7 +30,7 @@ from zonal.errors import (
 )
 from zonal.gp.model_average import Mixture
 from zonal.kernels.feedback import Feedback, Slope
-from zonal.spaces import Region, with_feedback
+from zonal.spaces import Region, Space, with_feedback
 
 if TYPE_CHECKING:
     from zonal.engine.settings import Settings
@@ -77,7 +77,7 @@ def usable(state: State, region: Region, minus: Region | None, sem: float | None
     need(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
 
-def slope_pairs(space: Any, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
+def slope_pairs(space: Space, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
     """Yield the feedback, the value and the standard error of each slope of a mapping by axis."""
     problem = "slopes must be a mapping from axis to (slope, sem)"
     need(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')

@@ -7,9 +7,10 @@ itself, not what its feedback sees beyond it: a beam has no edge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonal._types import Flags
 from zonal.spaces import Node, Region
@@ -47,7 +48,7 @@ class Possible:
         )
         return ALL if inside or not self.within else PART
 
-    def of_rows(self, state: State) -> Any:
+    def of_rows(self, state: State) -> NDArray[np.int8]:
         """Tell how much of every node is possible, as an array; it follows from the parent, unless that is cut."""
         table = state.structure
         codes = np.zeros(table.size, dtype=np.int8)

@@ -8,6 +8,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput
+from zonal.policies.base import RoundCosts
 from zonal.tree import Tree
 
 
@@ -21,7 +22,7 @@ def number(answer: Any, question: str) -> int:
         raise _wrong(question, "the row of a node", answer) from None
 
 
-def timed(answer: Any, terms: Any) -> tuple[Any, float]:
+def timed(answer: Any, terms: RoundCosts) -> tuple[Any, float]:
     """Return the answer without its time, and one of the times that may be chosen: the first if it has none."""
     pair = isinstance(answer, tuple) and len(answer) == 2
     chosen, time = answer if pair else (answer, terms.times.item(0))

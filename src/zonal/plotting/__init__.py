@@ -24,6 +24,7 @@ from zonal.plotting.style import (
     rim,
     set_axis,
 )
+from zonal.spaces import Space
 from zonal.study.summary import UNMEASURED, headline, is_empty
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _suited(study: Study) -> str:
     return "map" if _is_flat(space) else "tree"
 
 
-def _is_flat(space: Any) -> bool:
+def _is_flat(space: Space) -> bool:
     """Return whether a space has two continuous axes or features and no other."""
     return bool(len(space.continuous_axes) == space.d == 2)
 

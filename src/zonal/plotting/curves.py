@@ -13,6 +13,7 @@ from zonal.errors import InvalidInput, need
 from zonal.plotting import style
 from zonal.plotting.outlines import outline
 from zonal.plotting.style import Mark, box, draw_marks, marks
+from zonal.spaces import ContinuousAxis, Region, Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ class Curve(NamedTuple):
     regions: list[Any]
 
 
-def along(space: Any) -> int | None:
+def along(space: Space) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
     axes = space.continuous_axes
     return axes[0] if len(axes) == 1 else None
@@ -121,7 +122,7 @@ def curves_along(study: Study, j: int) -> list[Curve]:
     return curves
 
 
-def _curve(space: Any, axis: Any, symbols: dict[str, Any]) -> Curve:
+def _curve(space: Space, axis: ContinuousAxis, symbols: dict[str, Any]) -> Curve:
     """Return the points of an axis where f is drawn for some symbols."""
     x = axis.linspace(SAMPLES)
     points = [space.region(symbols | {axis.name: (place, place)}) for place in x.tolist()]
@@ -154,7 +155,7 @@ def _references(study: Study, ax: Axes, j: int) -> None:
             ax.plot(x, [0.03] * len(x), marker=mark, color=style.INK, mfc="none", label=label, **below)
 
 
-def _colours(space: Any, curves: list[Curve], regions: list[Any]) -> list[str]:
+def _colours(space: Space, curves: list[Curve], regions: list[Region]) -> list[str]:
     """Return the colours of regions: those of the curves whose symbols they have, else black."""
     coloured = zip(curves, style.OTHERS, strict=False)
     parts = [(space.region(curve.symbols), colour) for curve, colour in coloured if curve.symbols]

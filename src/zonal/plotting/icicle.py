@@ -10,6 +10,7 @@ from zonal._types import Floats
 from zonal.plotting import style
 from zonal.plotting.outlines import outline, short_name
 from zonal.plotting.style import box, draw_marks, marks
+from zonal.spaces import Node
 from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _dots(study: Study, ax: Axes, middle: Floats) -> None:
         )  # fmt: skip
 
 
-def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Any, int]) -> str:
+def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Node | None, int]) -> str:
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 

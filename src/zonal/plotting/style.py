@@ -20,7 +20,7 @@ from zonal.engine.results import TrialRecord
 from zonal.errors import need, positive_number
 from zonal.io.result_table import labelled
 from zonal.plotting.outlines import axis_note
-from zonal.spaces import Axis, ContinuousAxis, Region
+from zonal.spaces import Axis, ContinuousAxis, Region, Space
 from zonal.study.summary import best_word, is_empty
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _clipped(shown: Any) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
-def regions_of(study: Study, rows: Any) -> list[Any]:
+def regions_of(study: Study, rows: Any) -> list[Region]:
     """Return the regions of some rows of the tree."""
     depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
     return list(map(study.space.cell, zip(depth, index, strict=True)))
@@ -177,7 +177,7 @@ def told(study: Study) -> list[TrialRecord]:
     return [trial for trial in study.trials if trial.state == "measured"]
 
 
-def subtracted(study: Study) -> list[Any]:
+def subtracted(study: Study) -> list[Region]:
     """Return the regions that were subtracted in trials told as differences, each once."""
     return list({trial.minus.key: trial.minus for trial in told(study) if trial.minus is not None}.values())
 
@@ -197,28 +197,28 @@ def colour_map(study: Study) -> str:
     return "cividis" if study.direction == "maximize" else "cividis_r"
 
 
-def axis_of(space: Any, j: int) -> Axis:
+def axis_of(space: Space, j: int) -> Axis:
     """Return an axis of a space; a feature of members is drawn as a plain one."""
     axis: Axis = space.axes[j] if space.axes else ContinuousAxis(space.names[j], 0.0, 1.0)
     return axis
 
 
-def is_line(space: Any) -> bool:
+def is_line(space: Space) -> bool:
     """Return whether a space is a box of one axis."""
     return bool(space.continuous and space.d == 1)
 
 
-def middles(space: Any, j: int, edges: Floats) -> Floats:
+def middles(space: Space, j: int, edges: Floats) -> Floats:
     """Return the middles of some intervals of an axis, on its scale."""
     return np.asarray(np.sqrt(edges.prod(axis=1)) if axis_of(space, j).scale == "log" else edges.mean(axis=1))
 
 
-def axis_label(space: Any, j: int) -> str:
+def axis_label(space: Space, j: int) -> str:
     """Return the name of an axis or feature, with its unit."""
     return labelled(axis_of(space, j).name, axis_of(space, j).unit)
 
 
-def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
+def set_axis(ax: Axes, space: Space, j: int, which: str = "x") -> None:
     """Name and scale an axis of a plot like one of the space."""
     axis = axis_of(space, j)
     if axis.scale == "log":
@@ -323,7 +323,7 @@ def _write(ax: Axes, written: dict[Place, str]) -> None:
         rim(text, 2.4)
 
 
-def star(study: Study, ax: Axes, x: Any, y: Any) -> None:
+def star(study: Study, ax: Axes, x: float, y: float) -> None:
     """Mark the centre of the region found, hollow if it does not stand out."""
     from matplotlib.patheffects import withStroke
 

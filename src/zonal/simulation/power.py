@@ -36,7 +36,7 @@ from zonal.simulation.ground_truth import Direction, Landscape
 from zonal.simulation.process_pool import run_all
 from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few_runs, smallest_regions
 from zonal.simulation.simulators import Noise
-from zonal.spaces import as_space
+from zonal.spaces import Space, as_space
 from zonal.spaces.base import forbidden_rule
 from zonal.study.recipe import PRICES
 from zonal.study.study import Study
@@ -264,7 +264,7 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
 
 
 def _source(
-    space: Any, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
+    space: Space, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
 ) -> Prior | Landscape:
     """Return where functions come from: the model, or a table."""
     check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))

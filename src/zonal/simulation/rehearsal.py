@@ -27,7 +27,7 @@ from zonal.policies.gpoo import GPOO
 from zonal.simulation.ground_truth import Landscape
 from zonal.simulation.process_pool import run_all
 from zonal.simulation.simulators import Noise
-from zonal.spaces import Node, Region
+from zonal.spaces import Node, Region, Space
 from zonal.spaces.base import forbidden_rule
 from zonal.study.recipe import PRICES
 from zonal.study.run_loop import INTERRUPTED
@@ -42,6 +42,7 @@ R = TypeVar("R")
 RUNS = 30
 ENOUGH = 10  # fewer runs say little about a mean
 # A method of spending a budget on an instrument: it returns the region to recommend.
+Measure = Callable[..., float]  # of a region, and of the time where times are chosen
 Player = Callable[[Landscape, Any, Any, np.random.Generator], Region]
 
 
@@ -51,7 +52,7 @@ class StudyPlayer:
 
     settings: tuple[tuple[str, Any], ...] = ()  # arguments of `Study`
 
-    def study(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Study:
+    def study(self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator) -> Study:
         """Return the study after its budget is spent."""
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
@@ -60,7 +61,9 @@ class StudyPlayer:
             raise KeyboardInterrupt  # half a campaign must not count as one
         return study
 
-    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
+    def __call__(
+        self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator
+    ) -> Region:
         """Return the region that the study recommends."""
         return self.study(landscape, instrument, budget, rng).recommend().region
 
@@ -75,7 +78,7 @@ class Limits(NamedTuple):
         """Return the regions that may be measured."""
         return [region for region in regions if self.forbidden is None or not self.forbidden(region)]
 
-    def below(self, space: Any, region: Region) -> Iterator[Region]:
+    def below(self, space: Space, region: Region) -> Iterator[Region]:
         """Yield the children of a region, or their largest parts that may be measured."""
         for child in space.split(region):
             if self.allow([child]):
@@ -99,7 +102,9 @@ class Simple:
         """The settings that give measurements a cost."""
         return {name: value for name, value in self.settings if name in PRICES and value}
 
-    def __call__(self, landscape: Landscape, instrument: Any, budget: float, rng: np.random.Generator) -> Region:
+    def __call__(
+        self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator
+    ) -> Region:
         """Measure as often as the budget pays for."""
         given = dict(self.settings)
         first = next(iter(given.get("times") or (1.0,)))
@@ -113,7 +118,7 @@ class Simple:
 
 
 def one_level(
-    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+    landscape: Landscape, instrument: Measure, budget: int, rng: np.random.Generator, limits: Limits = FREE
 ) -> Region:
     """Measure every region of the deepest level that the budget covers, and again with what is left."""
     space, depth = landscape.space, 0
@@ -137,7 +142,7 @@ def one_level(
 
 
 def greedy_descent(
-    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+    landscape: Landscape, instrument: Measure, budget: int, rng: np.random.Generator, limits: Limits = FREE
 ) -> Region:
     """Measure the children of a region, continue with the best of them, and so on, spreading the budget evenly."""
     space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
@@ -155,7 +160,7 @@ def greedy_descent(
 
 
 def at_random(
-    landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator, limits: Limits = FREE
+    landscape: Landscape, instrument: Measure, budget: int, rng: np.random.Generator, limits: Limits = FREE
 ) -> Region:
     """Measure as many random smallest regions as the budget covers."""
     space = landscape.space
