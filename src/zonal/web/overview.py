@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zonal._types import Json
 from zonal.engine.costs import left, paid
 from zonal.engine.events import (
     Asked,
@@ -106,16 +108,16 @@ class StudyOverview:
             return "waiting"
         return "spent" if self.remaining <= 0 else "ready" if self.measured else "new"
 
-    def place(self, asked: Asked) -> dict[str, Any]:
+    def place(self, asked: Asked) -> Mapping[str, Json]:
         """Return where a trial measures, for the page."""
         return place(self.settings.space.cell(asked.node), asked.row)
 
-    def news(self, number: int) -> dict[str, Any]:
+    def news(self, number: int) -> Mapping[str, Json]:
         """Return a transaction as the page hears of it: when it was written, and the kinds of its events."""
         kinds = [type(event).__name__ for event in self.events[number]]
         return {"number": number, "time": self.times[number], "events": kinds}
 
-    def head(self, name: str) -> dict[str, Any]:
+    def head(self, name: str) -> dict[str, Json]:
         """Return the main facts: progress, and pending trials."""
         settings = self.settings
         pending = [
@@ -151,7 +153,7 @@ class StudyOverview:
             "forbidden": self._forbidden(),
         }
 
-    def _forbidden(self) -> list[dict[str, Any]]:
+    def _forbidden(self) -> Sequence[Mapping[str, Json]]:
         """Return what was forbidden since the study began, and still is."""
         lifted = {number for event in self._events(Unblocked) for number in event.forbidden}
         return [
@@ -160,19 +162,19 @@ class StudyOverview:
             if number not in lifted
         ]
 
-    def line(self, name: str) -> dict[str, Any]:
+    def line(self, name: str) -> Mapping[str, Json]:
         """Return the study's line in the overview, without the answer."""
         last = [self._last(asked).value for asked in self.asked]
         told = [value for value in last if value is not None]
         return {**self.head(name), "pending": len(self.pending), "spark": told[-SPARKS:]}
 
-    def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
+    def trials(self, first: int = 0, named: bool = False) -> Mapping[str, Json]:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         asked = self.asked[first:]
         pasts = [self._outcomes[False, trial.number] for trial in asked]
         subtracted = {event.number: event.minus for event in self._events(Told)}  # as told last
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
-        columns: dict[str, Any] = {
+        columns: dict[str, Json] = {
             "event": self.event,
             **_columns(asked, number="number", row="row", replicate="replicate"),
             **_spent(asked, [past[-1].time for past in pasts]),
@@ -194,19 +196,19 @@ class StudyOverview:
             columns["where"] = [""] * old + [self.settings.space.cell(trial.node).name for trial in asked[old:]]
         return columns
 
-    def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
+    def _earlier(self, past: list[Outcome]) -> Sequence[Mapping[str, Json]]:
         """Return the values that were replaced."""
         replaced = [outcome for outcome in past[:-1] if outcome.value is not None]
         return [{**_outcome(outcome), "ended": self.times[outcome.event]} for outcome in replaced]
 
-    def _observed(self) -> list[dict[str, Any]]:
+    def _observed(self) -> Sequence[Mapping[str, Json]]:
         """Return all observations, with their last values also if they were retracted."""
-        observations = []
+        observations: list[Mapping[str, Json]] = []
         for number, event in enumerate(self._events(Observed)):
             past = self._outcomes[True, number]
             valued = next(outcome for outcome in reversed(past) if outcome.value is not None)
             last = _outcome(past[-1]._replace(value=valued.value, sem=valued.sem))
-            place_of = {"region": place(event.region, -1), "slope": event.feedback.slope}
+            place_of: dict[str, Json] = {"region": place(event.region, -1), "slope": event.feedback.slope}
             minus = "" if event.minus is None else event.minus.name
             observations.append({**last, "ended": self.times[past[0].event], **place_of, "minus": minus})
         return observations
@@ -224,7 +226,7 @@ def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[floa
     return {"time": took, "cost": [paid(trial, time) for trial, time in timed]}
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome(outcome: Outcome) -> Mapping[str, Json]:
     return {"state": outcome.state, "value": outcome.value, "sem": outcome.sem, "note": outcome.note}
 
 
@@ -235,6 +237,6 @@ def described(region: Region) -> Any:
     return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
 
 
-def place(region: Region, row: int) -> dict[str, Any]:
+def place(region: Region, row: int) -> Mapping[str, Json]:
     """Return where a region is, for the page."""
     return {"row": row, "text": region.name, **region_data(region)}

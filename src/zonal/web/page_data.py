@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from zonal._types import Json
 from zonal.engine.confidence import SURE
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Recommendation
@@ -38,9 +39,9 @@ def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
     return [float(form(x)) if math.isfinite(x) else None for x in listed]
 
 
-def answer(study: Study) -> dict[str, Any]:
+def answer(study: Study) -> Mapping[str, Json]:
     """Return the best regions, how certain that is, and the model: what follows from the posterior."""
-    answer_data: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
+    answer_data: dict[str, Json] = {"best": [], "stands_out": False, "whole": None, "model": None}
     state = study._state
     answer_data["nodes"] = len(study.tree)
     answer_data["failed"] = {str(row): row in state.blocked for row in {*state.failed_trials, *state.blocked}}
@@ -59,7 +60,7 @@ def answer(study: Study) -> dict[str, Any]:
     return answer_data | {"model": _model(study)}
 
 
-def _best(study: Study, recommended: Recommendation, tree: Any) -> dict[str, Any]:
+def _best(study: Study, recommended: Recommendation, tree: Any) -> Mapping[str, Json]:
     row = int(np.flatnonzero((tree.depth == recommended.node[0]) & (tree.index == recommended.node[1]))[0])
     sure = {
         "gap": recommended.gap,
@@ -69,7 +70,7 @@ def _best(study: Study, recommended: Recommendation, tree: Any) -> dict[str, Any
     return {"region": place(recommended.region, row), "mean": recommended.mean, "std": recommended.std, **sure}
 
 
-def _model(study: Study) -> dict[str, Any] | None:
+def _model(study: Study) -> Mapping[str, Json] | None:
     try:
         model = study.model
     except InvalidInput:  # an empirical belief has no model
@@ -87,7 +88,7 @@ def _model(study: Study) -> dict[str, Any] | None:
     return described | {"learned_from": study.measured if learned else 0, "models": len(study.models)}
 
 
-def shape(study: Study, first: int = 0) -> dict[str, Any]:
+def shape(study: Study, first: int = 0) -> Mapping[str, Json]:
     """Return where the nodes are, from a row on; rows are only ever added."""
     space, tree = study.space, study.tree
     regions = regions_of(study, slice(first, None))
@@ -99,12 +100,12 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     return columns
 
 
-def values(study: Study) -> dict[str, Any]:
+def values(study: Study) -> Mapping[str, Json]:
     """Return what is known of each node."""
     tree = study.tree
     flags = FORBIDDEN * tree.forbidden + SMALLEST * tree.smallest
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
-    columns: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
+    columns: dict[str, Json] = {"event": len(study._state.events), "count": tree.count.tolist()}
     columns |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
     if np.isnan(tree.mean).all():  # no posterior without the user-defined kernel
         return columns
@@ -132,7 +133,7 @@ def _held(study: Study) -> dict[str, list[int]]:
     }
 
 
-def picture(study: Study) -> dict[str, Any]:
+def picture(study: Study) -> Mapping[str, Json]:
     """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
     space, drawing = study.space, dict[str, Any]()
     kind = picture_kind(space)
@@ -153,7 +154,7 @@ def picture(study: Study) -> dict[str, Any]:
         return drawing
 
 
-def _curves(study: Study) -> list[dict[str, Any]]:
+def _curves(study: Study) -> Sequence[Mapping[str, Json]]:
     j, drawn = along(study.space), []
     assert j is not None
     for curve in curves_along(study, j):
@@ -162,7 +163,7 @@ def _curves(study: Study) -> list[dict[str, Any]]:
     return drawn
 
 
-def _points(study: Study) -> dict[str, Any]:
+def _points(study: Study) -> Mapping[str, Json]:
     """Return the features of all points, and for each the row of the smallest region that contains it."""
     space, tree = study.space, study.tree
     leaf = np.zeros(space.size, dtype=int)
@@ -172,14 +173,14 @@ def _points(study: Study) -> dict[str, Any]:
     return {"names": list(space.names[:MOST_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
-def _panels(study: Study) -> list[dict[str, Any]]:
-    space, drawn = study.space, []
+def _panels(study: Study) -> Sequence[Mapping[str, Json]]:
+    space, drawn = study.space, list[Mapping[str, Json]]()
     for j, k, symbols in panels_of(study):
         panel = Map(study, j, k, symbols)
         mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
         others = {space.names[at]: bounds[at] for at in space.continuous_axes if at not in (j, k)}
-        described = {
+        described: dict[str, Json] = {
             "axes": [j, k],
             "symbols": {name: str(symbol) for name, symbol in symbols.items()},
             "others": others,
@@ -188,7 +189,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
     return drawn
 
 
-def history(study: Study) -> dict[str, Any]:
+def history(study: Study) -> Mapping[str, Json]:
     """Return what was recommended after some of the trials, with its posterior at that time."""
     columns: Any = [[], [], []]
     with suppress(StudyFileError):  # no posterior without the user-defined kernel
@@ -196,7 +197,7 @@ def history(study: Study) -> dict[str, Any]:
     return dict(zip(("number", "mean", "std"), map(_short, columns), strict=True))
 
 
-def outlook(study: Study, n: int) -> dict[str, Any]:
+def outlook(study: Study, n: int) -> Mapping[str, Json]:
     """Return the expected improvement from more measurements; {} if it is not known."""
     try:
         return vars(study.outlook(n))

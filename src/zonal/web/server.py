@@ -209,7 +209,7 @@ class Service:
             kept = entry.kept.get("answer")
             answer = {"best": [], **(kept[1] if kept else {}), "busy": True}
             head["state"] = "opening" if entry.study is None else head["state"]
-        return as_json(dumped(head | answer))
+        return as_json(dumped({**head, **answer}))
 
     async def _events(self, request: Request) -> Response:
         """Stream a study's events after a number, as they are written by any process."""
