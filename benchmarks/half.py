@@ -157,8 +157,8 @@ QUESTIONS = knowledge_gradient.BoundKnowledgeGradient.questions
 NO_RETRY = 1 << 30
 PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
-    "an opening of 4 cells": [(rounds, "MOST_OPENING_CELLS", 4)],
-    "an opening of 8 cells": [(rounds, "MOST_OPENING_CELLS", 8)],
+    "an opening of 4 cells": [(rounds, "MAX_DESIGN_CELLS", 4)],
+    "an opening of 8 cells": [(rounds, "MAX_DESIGN_CELLS", 8)],
     "the guard never": [(knowledge_gradient, "OFTEN", NO_RETRY), (knowledge_gradient, "SELDOM", NO_RETRY)],
     "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
     "not step by step": [(knowledge_gradient.BoundKnowledgeGradient, "questions", any_step)],

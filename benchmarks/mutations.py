@@ -89,7 +89,7 @@ FAULTS = {
         "tree.py", "np.sqrt(share * known)", "np.sqrt(known)", "test_tree.py policies"
     ),
     "a fourth failure bars a region": Fault(
-        "engine/commands.py", "GIVE_UPS = 3", "GIVE_UPS = 4", "test_exhaustion.py study/test_allowing.py"
+        "engine/commands.py", "MAX_FAILURES = 3", "MAX_FAILURES = 4", "test_exhaustion.py study/test_allowing.py"
     ),
     "one measurement too many": Fault(
         "engine/checks.py", "if number > remaining:", "if number > remaining + 1:", "engine storage"

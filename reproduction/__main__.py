@@ -50,7 +50,7 @@ def _experiment(name: str, settings: Plan) -> None:
 def _add(name: str, about: str) -> None:
     @paper.command(name, help=about)
     @options.number_option("--runs", default=30, help="Independent runs.")
-    @options.number_option("--budget", default=80, least=2, help="Measurements per run.")
+    @options.number_option("--budget", default=80, minimum=2, help="Measurements per run.")
     @click.option(
         "--preset",
         default="authors",
@@ -58,7 +58,7 @@ def _add(name: str, about: str) -> None:
         type=click.Choice(["authors", "paper"]),
         help="The authors' functions and procedure, as in the published figures, or the paper's text.",
     )
-    @options.number_option("--seed", default=0, least=0, help="Seed of all random numbers.")
+    @options.number_option("--seed", default=0, minimum=0, help="Seed of all random numbers.")
     @options.number_option("--jobs", help="Processes  [default: one per core]")
     @click.option(
         "--out",

@@ -24,7 +24,7 @@ LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
 LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
 LONGEST_SEED = 4096  # bits: files cannot hold more
 LONGEST_SHOWN = 400  # characters of a value in a message
-MOST_LISTED = 5_000_000  # entries of what a user lists
+MAX_LISTED = 5_000_000  # entries of what a user lists
 TEXTS = (str, bytes, bytearray, memoryview)
 
 
@@ -236,10 +236,10 @@ def listed(what: Any, problem: str, fix: str) -> list[Any]:
     """Return the entries of something that can be listed; raise `problem` for anything else, and for text."""
     need(is_listed(what) and not isinstance(what, TEXTS) and not is_masked(what), problem, what, fix)
     try:
-        entries = list(islice(iter(what), MOST_LISTED + 1))
+        entries = list(islice(iter(what), MAX_LISTED + 1))
     except Exception as error:  # whatever a user's object raises
         raise InvalidInput(f"{problem}: it cannot be listed ({type(error).__name__})", what, fix) from None
-    need(len(entries) <= MOST_LISTED, f"{problem}: it has more than {MOST_LISTED} entries", what, fix)
+    need(len(entries) <= MAX_LISTED, f"{problem}: it has more than {MAX_LISTED} entries", what, fix)
     return entries
 
 
@@ -270,7 +270,7 @@ def plain_array(what: Any, problem: str, fix: str, dtype: Any = None) -> NDArray
     try:
         if is_masked(what) or isinstance(what, (*TEXTS, Mapping, Iterator, Set)):
             raise TypeError
-        if isinstance(what, Sized) and not hasattr(what, "dtype") and len(what) > MOST_LISTED:
+        if isinstance(what, Sized) and not hasattr(what, "dtype") and len(what) > MAX_LISTED:
             raise TypeError
         given = what if hasattr(what, "__array__") or not is_listed(what) else listed(what, problem, fix)
         if isinstance(given, list) and any(map(is_masked, given)):

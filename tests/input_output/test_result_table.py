@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import zonal as zn
-from zonal.io.result_table import MOST_ROWS, WIDEST, Listing, Probability, Span, card
+from zonal.io.result_table import MAX_ROWS, WIDEST, Listing, Probability, Span, card
 from zonal.io.tables import read_table
 
 TABLE = Listing(
@@ -82,8 +82,8 @@ def test_long_tables_show_their_first_and_last_rows_and_say_how_many_are_left_ou
     lines = str(long).splitlines()
     assert lines[2].strip() == "0"
     assert lines[-1].strip() == "999"
-    assert f"... {1000 - MOST_ROWS} more rows ..." in lines
-    assert f"{1000 - MOST_ROWS} more rows" in long._repr_html_()
+    assert f"... {1000 - MAX_ROWS} more rows ..." in lines
+    assert f"{1000 - MAX_ROWS} more rows" in long._repr_html_()
     assert len(long) == len(long.to_dict()["n"]) == 1000
 
 

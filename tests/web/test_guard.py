@@ -22,7 +22,7 @@ import zonal as zn
 from processes import wait_for
 from web.served import Server, line, serving
 from zonal import web
-from zonal.web.server import MOST_STREAMS
+from zonal.web.server import MAX_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
 AT = "/api/studies/line"
@@ -127,7 +127,7 @@ def test_open_streams_are_limited_and_given_back(server: Server) -> None:
         return line.recv(100).split(b" ")[1].decode()
 
     with ExitStack() as opened:
-        assert {stream(opened) for _ in range(MOST_STREAMS)} == {"200"}
+        assert {stream(opened) for _ in range(MAX_STREAMS)} == {"200"}
         assert stream(opened) == "503"
         assert server.get(AT).status == 200  # everything else goes on
     with ExitStack() as opened:

@@ -40,7 +40,7 @@ def main() -> None:
 
 @main.command()
 @options.number_option("--budget", default=80, help="Number of measurements.")
-@options.number_option("--seed", default=0, least=0, help="Seed of the noise.")
+@options.number_option("--seed", default=0, minimum=0, help="Seed of the noise.")
 @options.picture_option("zonal-demo.png")
 def demo(budget: int, seed: int, out: Path) -> None:
     """Search the paper's first reward function and plot the result."""

@@ -224,10 +224,10 @@ def study_command(name: str | None = None, **settings: Any) -> Callable[[Callabl
     return lambda function: click.command(name, cls=Command, **settings)(study_argument(function))
 
 
-def number_option(*names: str, help: str, least: int = 1, default: int | None = None) -> Decorator:
+def number_option(*names: str, help: str, minimum: int = 1, default: int | None = None) -> Decorator:
     """Return an option that takes a whole number, shown with its default if it has one."""
     return click.option(
-        *names, default=default, show_default=default is not None, type=click.IntRange(min=least), help=help
+        *names, default=default, show_default=default is not None, type=click.IntRange(min=minimum), help=help
     )
 
 

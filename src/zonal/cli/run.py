@@ -52,7 +52,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
 @number_option("--workers", default=1, help="Programs to run at once.")
 @click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
-@number_option("--retries", default=0, least=0, help="Further attempts after a failure.")
+@number_option("--retries", default=0, minimum=0, help="Further attempts after a failure.")
 @number_option("-n", "most", help="Number of measurements  [default: all that are left]")
 @number_option(
     "--max-failures",

@@ -27,7 +27,7 @@ def _simulation(picture: str, runs: int, fewest: int) -> options.Decorator:
         click.option(
             "--given", is_flag=True, help="The search is given noise and model; by default it learns them."
         ),
-        options.number_option("--runs", default=runs, least=fewest, help="Campaigns per method and budget."),
+        options.number_option("--runs", default=runs, minimum=fewest, help="Campaigns per method and budget."),
         options.number_option("--jobs", help="Processes  [default: one per core]"),
         options.picture_option(picture),
     )

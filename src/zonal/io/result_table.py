@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DIGITS = 4  # significant digits of a column's largest number
 WIDEST, SHORTEST = 120, 8  # characters of a printed line, and of a text that is cut
-MOST_ROWS = 60  # shown: the first and last ones if there are more
+MAX_ROWS = 60  # shown: the first and last ones if there are more
 CELL = "padding:2px 8px;border:none;"
 
 
@@ -92,7 +92,7 @@ class Listing:
 
     def __repr__(self) -> str:
         """Return the table, aligned."""
-        return self.text(WIDEST, MOST_ROWS)
+        return self.text(WIDEST, MAX_ROWS)
 
     def text(self, width: int, rows: int | None = None) -> str:
         """Return the table, aligned, in lines of `width` characters if texts can be cut to fit.
@@ -120,11 +120,11 @@ class Listing:
             )
             return f"<tr>{''.join(inside)}</tr>"
 
-        written = (written for _, written in self._written(MOST_ROWS))
+        written = (written for _, written in self._written(MAX_ROWS))
         body = [row("td", cells) for cells in zip(*written, strict=True)]
-        if hidden := self._hidden(MOST_ROWS):
+        if hidden := self._hidden(MAX_ROWS):
             between = f'<tr><td colspan="{len(sides)}" style="{CELL}">... {hidden} more rows ...</td></tr>'
-            body.insert(MOST_ROWS // 2, between)
+            body.insert(MAX_ROWS // 2, between)
         return (
             f'<table><caption style="text-align:left">{escape(self.title)}</caption>'
             f"<thead>{row('th', list(self.columns))}</thead><tbody>{''.join(body)}</tbody></table>"

@@ -36,7 +36,7 @@ Column = Sequence[str]
 MARKS = {".": "point", ",": "comma"}
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which delimiters do not count
-MOST_OF_HEADER = 1 << 16  # characters
+MAX_OF_HEADER = 1 << 16  # characters
 NAMED_COLUMNS = 20
 
 MARKED = re.compile(r"\s*[+-]?\d*[.,]\d+([eE][+-]?\d+)?\s*")  # a number with one point or comma
@@ -281,7 +281,7 @@ def _decoded(content: bytes, file: Path) -> str:
 
 def _of_text(file: Path, text: str, usual: str) -> Table:
     """Return the table in a text, with the delimiter that is most frequent in its header and fits every row."""
-    header = QUOTED.sub("", text[:MOST_OF_HEADER].lstrip("\r\n")).partition("\n")[0]
+    header = QUOTED.sub("", text[:MAX_OF_HEADER].lstrip("\r\n")).partition("\n")[0]
     likely = sorted(DELIMITERS, key=lambda mark: (-header.count(mark), mark != usual))
     complaints = []
     for mark in likely:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Function = Callable[[Floats], Floats]
 
 SAMPLES = 400  # along the axis
-MOST_CURVES = len(style.OTHERS)
-MOST_BARS = 200  # measurements drawn one by one
+MAX_CURVES = len(style.OTHERS)
+MAX_BARS = 200  # measurements drawn one by one
 
 
 class Curve(NamedTuple):
@@ -116,9 +116,9 @@ def curves_along(study: Study, j: int) -> list[Curve]:
         members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
     curves = [_curve(space, space.axes[j], symbols) for symbols in combinations(space.cell((0, 0)))]
-    if len(curves) > MOST_CURVES:
+    if len(curves) > MAX_CURVES:
         best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
-        curves = [curves[at] for at in np.argsort(best)[::-1][:MOST_CURVES]]
+        curves = [curves[at] for at in np.argsort(best)[::-1][:MAX_CURVES]]
     return curves
 
 
@@ -132,7 +132,7 @@ def _curve(space: Space, axis: ContinuousAxis, symbols: dict[str, Any]) -> Curve
 def _bars(study: Study, ax: Axes, j: int, curves: list[Curve]) -> None:
     """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
     _references(study, ax, j)
-    told = [trial for trial in style.told(study) if trial.minus is None][-MOST_BARS:]
+    told = [trial for trial in style.told(study) if trial.minus is None][-MAX_BARS:]
     if not told:
         return
     colours = _colours(study.space, curves, [trial.region for trial in told])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
-MOST_MOMENTS = 40  # at which the best region is computed
+MAX_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
 MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
 
@@ -114,7 +114,7 @@ def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
     # Events do not store the best region: it is computed again, which takes long for large trees.
     work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
-    number = min(study.measured, int(np.clip(WORK / work, 2, MOST_MOMENTS)))
+    number = min(study.measured, int(np.clip(WORK / work, 2, MAX_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.measured > 1:
         moments = np.unique(np.linspace(1, study.measured, number).round().astype(int))

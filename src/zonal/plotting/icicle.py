@@ -22,7 +22,7 @@ NARROWEST = 0.01  # of the plot: narrower rectangles are too narrow for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
 EDGED = 0.004  # of the plot: narrower rectangles have no edges
 LIGHTNESS = (0.3, 0.59, 0.11)  # of red, green and blue
-MOST_LOOKS = 5  # beyond which a dot does not grow
+MAX_MEASUREMENTS = 5  # beyond which a dot does not grow
 DARK = 0.45  # lightness below which text is white
 
 
@@ -75,8 +75,9 @@ def _dots(study: Study, ax: Axes, middle: Floats) -> None:
     measured, count = np.flatnonzero(study.tree.count), study.tree.count
     if len(measured):
         ax.scatter(
-            middle[measured], study.tree.depth[measured] + 0.8, s=4 + 8 * np.minimum(count[measured], MOST_LOOKS),
-            c="white", edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
+            middle[measured], study.tree.depth[measured] + 0.8,
+            s=4 + 8 * np.minimum(count[measured], MAX_MEASUREMENTS), c="white",
+            edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
         )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from zonal.study.study import Study
 
-MOST_TICKS = 24
+MAX_TICKS = 24
 # Styles, so that no line hides another.
 LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
 
@@ -103,6 +103,6 @@ def _bars(ax: Axes, bars: dict[str, float], beside: bool) -> None:
             ax.axhline(level, color=INK, ls=style, lw=1.2, label=f"{name}: two different symbols")
         return
     ax.bar(range(len(bars)), list(bars.values()), color=ESTIMATE, width=0.7, label="two different symbols there")
-    every = -(-len(bars) // MOST_TICKS)
+    every = -(-len(bars) // MAX_TICKS)
     ax.set_xticks(range(0, len(bars), every), [name.removeprefix("position ") for name in bars][::every])
     ax.set_xlabel("position" if next(iter(bars)).startswith("position ") else "axis")

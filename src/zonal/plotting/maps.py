@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 CELLS = 24  # of a map of predictions, along each axis
-MOST_PANELS = 12
+MAX_PANELS = 12
 ACROSS = 3
 MANY = 600  # cells, beyond which their edges are not drawn
-MOST_CIRCLES = 400  # measurements, beyond which they are dots
+MAX_CIRCLES = 400  # measurements, beyond which they are dots
 LEVEL = 85.0  # degrees of latitude beyond which a map is not stretched any further
 MARGIN = 0.012  # share of the map, around points that are marked together
 
@@ -111,10 +111,10 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
 def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
     pairs = list(itertools.combinations(study.space.continuous_axes, 2))
-    every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
-    if len(pairs) * len(every) > MOST_PANELS and every[0]:
-        every = list(itertools.islice(combinations(study.recommend().region), MOST_PANELS))
-    return [(j, k, symbols) for symbols in every for j, k in pairs][:MOST_PANELS]
+    every = list(itertools.islice(combinations(study.space.cell((0, 0))), MAX_PANELS + 1))
+    if len(pairs) * len(every) > MAX_PANELS and every[0]:
+        every = list(itertools.islice(combinations(study.recommend().region), MAX_PANELS))
+    return [(j, k, symbols) for symbols in every for j, k in pairs][:MAX_PANELS]
 
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
@@ -270,7 +270,7 @@ class Map:
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
         marker_style: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
         label = "measured: larger circles, larger regions"
-        if len(seen) > MOST_CIRCLES:
+        if len(seen) > MAX_CIRCLES:
             marker_style, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
         ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **marker_style)
         references = [region for region in style.subtracted(study) if self._shows(region)]

@@ -41,7 +41,7 @@ NARROW = 5.0  # inches: in a figure that is narrower a legend has one column
 SQUAREST, FLATTEST = 0.85, 0.45  # least height of a narrow and of a wide figure, as a share of its width
 FADED = 0.88  # share of a colour that fades where nothing is known
 LEGEND_SIZE = 24.0  # of dots and circles, in square points
-LEAST_FONT = 7.0  # points, readable in print
+MIN_FONT = 7.0  # points, readable in print
 SHADES = 12  # of the legend of uncertainty
 
 FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
@@ -155,7 +155,7 @@ def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
         part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.transAxes, fc=ax.get_facecolor())
         bar.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
     below = -0.08 if more in ("min", "both") else -0.03  # the arrow
-    bar.text(0.5, below, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.transAxes)
+    bar.text(0.5, below, "paler: less\nis known", fontsize=MIN_FONT, va="top", transform=bar.transAxes)
 
 
 def _clipped(shown: Any) -> str:

@@ -18,8 +18,8 @@ from zonal.spaces import Region
 from zonal.spaces.axes import checked_ends
 
 CUT = 8.5  # frequencies above CUT / lengthscale have no power
-MOST_POINTS = 10_000_000  # of a grid
-MOST_SCALES = 1e6  # lengthscales along an axis
+MAX_POINTS = 10_000_000  # of a grid
+MAX_SCALES = 1e6  # lengthscales along an axis
 PERIOD = 10.0  # lengthscales between an axis and its periodic copy, enough to be independent
 
 
@@ -131,14 +131,14 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
     low, high = checked_ends("x", (low, high))
     scale = float(kernel.lengthscales(1)[0])
     fix = "Use a longer lengthscale or a shorter axis."
-    need((high - low) / scale <= MOST_SCALES, "the axis has too many lengthscales", (low, high, scale), fix)
+    need((high - low) / scale <= MAX_SCALES, "the axis has too many lengthscales", (low, high, scale), fix)
     return Field(kernel, 1, random_generator(rng), high - low)
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
     """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
     need(callable(f), "f must be a function", f, "Pass a function of points, (n, 1) to (n,).")
-    grid = np.linspace(0, 1, whole_number(points, "points", 2, MOST_POINTS))
+    grid = np.linspace(0, 1, whole_number(points, "points", 2, MAX_POINTS))
     problem, fix = "f must return one number per point", "Return an array of shape (n,)."
     values = plain_array(f(grid[:, None]), problem, fix, float)
     need(values.shape == grid.shape and np.isfinite(values).all(), problem, values, fix)

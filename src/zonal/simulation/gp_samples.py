@@ -32,8 +32,8 @@ from zonal.spaces import Space
 # Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
 Piece = tuple[list[Floats], list[int]]
 
-MOST_CELLS = 65_536
-MOST_MEMBERS = 4096
+MAX_CELLS = 65_536
+MAX_MEMBERS = 4096
 SLACK = (1e-10, 1e-8)  # of the variance, added since rounding makes covariances of smooth functions singular
 TRIED = 200  # members on which a user's kernel function is tested
 
@@ -96,9 +96,9 @@ def model_of(
 
 
 def _check_size(space: Space) -> None:
-    most, fix = MOST_CELLS, "Give the space a wider smallest=."
+    most, fix = MAX_CELLS, "Give the space a wider smallest=."
     if space.axes is None:
-        most, fix = MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
+        most, fix = MAX_MEMBERS, "Merge members into larger ones, or pass a landscape."
     elif not space.continuous_axes:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))

@@ -25,7 +25,7 @@ from zonal.spaces.member_columns import checked_weights
 
 Direction = Literal["maximize", "minimize"]
 
-MOST_VALUES = 100_000_000
+MAX_VALUES = 100_000_000
 TIE = 1e-12  # of the largest value
 
 
@@ -84,7 +84,7 @@ class Landscape(ABC):
             level = self.space.max_depth() if depth is None else depth
             fix = "Pass a depth, or a space with smallest=."
             need(level is not None, "without a smallest region there is no best one", self.space, fix)
-            is_countable = 0 < self.space.count(level) <= MOST_VALUES
+            is_countable = 0 < self.space.count(level) <= MAX_VALUES
             need(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]

@@ -22,7 +22,7 @@ from zonal.study.recipe import SPACES, members, positive
 from zonal.study.recipe import space as space_of
 
 FINER = (4, 2, 1)  # pixels of a smallest region along a continuous axis: the most that are not too many in all
-MOST_PIXELS = 65_536
+MAX_PIXELS = 65_536
 
 
 def landscape_for(
@@ -173,10 +173,10 @@ def _pixels(space: Any) -> tuple[int, ...]:
     for finer in FINER:
         axes = zip(space.axes, pieces, strict=True)
         shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in axes)
-        if np.prod(shape, dtype=float) <= MOST_PIXELS:
+        if np.prod(shape, dtype=float) <= MAX_PIXELS:
             return shape
     fix = "Pass a wider smallest, or fewer axes."
-    raise InvalidInput(f"a table is rehearsed on at most {MOST_PIXELS} smallest regions", shape, fix)
+    raise InvalidInput(f"a table is rehearsed on at most {MAX_PIXELS} smallest regions", shape, fix)
 
 
 def _shares(space: Space, table: Table) -> Floats:

@@ -49,7 +49,7 @@ RUNS = 50
 SHARES = (8, 4, 2, 1)  # the budget is divided by these
 FEWEST = 3  # least number of measurements
 SURE = 0.9  # confidence of the interval of the mean regret
-MOST_TICKS = 8  # most budgets that are labelled on the axis
+MAX_TICKS = 8  # most budgets that are labelled on the axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +156,7 @@ class Power:
         ax.axhline(float(self.chance.mean()), color=INK, ls="--", lw=1.2, label="picking at random")
         if self.budgets[-1] > self.budgets[0]:
             ax.set_xscale("log")
-        if len(self.budgets) <= MOST_TICKS:
+        if len(self.budgets) <= MAX_TICKS:
             ax.set_xticks(self.budgets, [f"{budget:g}" for budget in self.budgets])
             ax.set_xticks([], minor=True)
         ax.set_ylim(bottom=0)

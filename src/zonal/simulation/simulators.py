@@ -30,7 +30,7 @@ Noise = float | Callable[[Region], float]
 
 QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
 POOR = 1e-5  # an accuracy worse than this gives a warning
-MOST_POINTS = 2_000_000
+MAX_POINTS = 2_000_000
 
 
 class Instrument(ABC):
@@ -208,9 +208,9 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
     # On a categorical axis, and for points, every rule is the same.
     free = [j for j, (nodes, _) in exact.items() if _differ(nodes, rules[j](2, 1)[0])]
-    most = MOST_POINTS // math.prod(len(nodes) for j, (nodes, _) in exact.items() if j not in free)
+    most = MAX_POINTS // math.prod(len(nodes) for j, (nodes, _) in exact.items() if j not in free)
     if most < 1:
-        problem = f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols"
+        problem = f"the mean needs f at more than {MAX_POINTS} points or combinations of symbols"
         raise InvalidInput(problem, region.name, "Write your own measuring function of a region.")
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):

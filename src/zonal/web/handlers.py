@@ -28,7 +28,7 @@ from zonal.study.summary import jsonable
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
-from zonal.web.routes import MOST_BUDGET, MOST_LISTED, MOST_REGIONS, Route
+from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route
 
 
 def _of_node(space: Any, node: Any) -> Region:
@@ -73,7 +73,7 @@ def _feedback(study: Study, described: Any) -> Feedback | None:
 
 
 def _amount(study: Study, n: float) -> float:
-    need_field(n <= MOST_BUDGET, "n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
+    need_field(n <= MAX_BUDGET, "n", "this is too large", n, f"Send {MAX_BUDGET} at most.")
     return n if study.settings.priced or n % 1 else int(n)
 
 
@@ -145,7 +145,7 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
     study.refresh()
     every = study.predict()
     many = len(every.regions)
-    need_field(many <= MOST_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
+    need_field(many <= MAX_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
     return {"regions": every.regions, **every._asdict()}
 
 
@@ -162,7 +162,7 @@ def _settings(study: Study) -> Any:
 
 
 def _journal(overview: StudyOverview, after: int = -1) -> Any:
-    rows = overview.journal.rows(after + 1)[:MOST_REGIONS]
+    rows = overview.journal.rows(after + 1)[:MAX_REGIONS]
     return [{"number": row.number, "time": row.time, "events": json.loads(row.event)} for row in rows]
 
 
@@ -264,6 +264,6 @@ def new_study(recipe: Any) -> dict[str, Any]:
     words = Recipe(recipe, source="the recipe")
     check_values(words)
     budget = recipe.get("budget")
-    huge = isinstance(budget, int) and budget > MOST_BUDGET
-    need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MOST_BUDGET} at most.")
+    huge = isinstance(budget, int) and budget > MAX_BUDGET
+    need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MAX_BUDGET} at most.")
     return arguments(words)

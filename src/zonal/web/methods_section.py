@@ -28,7 +28,7 @@ from zonal.study.summary import amount, beyond, is_empty
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-MOST_NAMED = 5  # forbidden regions that are named one by one
+MAX_NAMED = 5  # forbidden regions that are named one by one
 
 REFERENCES = {
     "averages": "Zhang, M., Tsuchida, R. and Ong, C. S. (2022). Gaussian process bandits with aggregated "
@@ -220,7 +220,7 @@ def _limits(study: Study) -> Iterator[str]:
 def _named(regions: Sequence[Region]) -> str:
     """Return the names of regions, or how many there are."""
     names = [region.name for region in regions]
-    return "; ".join(names) if len(names) <= MOST_NAMED else counted(len(names), "region")
+    return "; ".join(names) if len(names) <= MAX_NAMED else counted(len(names), "region")
 
 
 def _costs(study: Study) -> Iterator[str]:

@@ -24,7 +24,7 @@ from zonal.web.overview import place
 from zonal.web.space_data import picture_kind, region_columns
 
 BEST = 5
-MOST_FEATURES = 12  # of points, from which two are drawn
+MAX_FEATURES = 12  # of points, from which two are drawn
 FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 
@@ -169,8 +169,8 @@ def _points(study: Study) -> Mapping[str, Json]:
     leaf = np.zeros(space.size, dtype=int)
     for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
         leaf[space.cell((int(tree.depth[row]), int(tree.index[row]))).members] = row
-    features = [_short(feature) for feature in space.features[space.place][:, :MOST_FEATURES].T]
-    return {"names": list(space.names[:MOST_FEATURES]), "features": features, "leaf": leaf.tolist()}
+    features = [_short(feature) for feature in space.features[space.place][:, :MAX_FEATURES].T]
+    return {"names": list(space.names[:MAX_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
 def _panels(study: Study) -> Sequence[Mapping[str, Json]]:

@@ -24,8 +24,8 @@ from zonal.web.methods_section import methods
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
-MOST_ROWS = 2000
+MAX_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
+MAX_ROWS = 2000
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2rem auto; padding: 0 1rem; }
@@ -114,7 +114,7 @@ def _svg(study: Study, kind: Kind | None, **more: Any) -> str:
             out = io.StringIO()
             figure.savefig(out, format="svg", dpi=140, bbox_inches="tight", metadata={"Date": None})
             text = out.getvalue()
-            if len(text) < MOST_SVG or again:
+            if len(text) < MAX_SVG or again:
                 break
             for inner in figure.axes:
                 for artist in (*inner.collections, *inner.patches, *inner.lines, *inner.images):
@@ -138,8 +138,8 @@ def _table(listing: Listing) -> str:
         return f"<tr>{''.join(shown)}</tr>"
 
     rows = list(zip(*columns.values(), strict=True))
-    note = f"<p>The last {MOST_ROWS} of {len(rows)} rows.</p>" if len(rows) > MOST_ROWS else ""
-    body = "".join(row("td", cells) for cells in rows[-MOST_ROWS:])
+    note = f"<p>The last {MAX_ROWS} of {len(rows)} rows.</p>" if len(rows) > MAX_ROWS else ""
+    body = "".join(row("td", cells) for cells in rows[-MAX_ROWS:])
     whole = f"<table><thead>{row('th', columns)}</thead><tbody>{body}</tbody></table>"
     return f"{note}<div class='scroll'>{whole}</div>"
 

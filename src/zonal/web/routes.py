@@ -12,9 +12,9 @@ from typing import Any
 
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
 
-MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
-MOST_LISTED = 20_000  # smallest regions that are predicted in one answer
-LONGEST, MOST_LETTERS = 2000, 900_000  # characters of a text, and of a sheet
+MAX_TRIALS, MAX_REGIONS, MAX_AHEAD, MAX_BUDGET = 100, 1000, 100, 1_000_000
+MAX_LISTED = 20_000  # smallest regions that are predicted in one answer
+LONGEST, MAX_LETTERS = 2000, 900_000  # characters of a text, and of a sheet
 
 
 class Unknown(ZonalError, LookupError):
@@ -63,7 +63,7 @@ TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 TRIAL = whole(0, 2**53)
 REGION = described_as("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
-REGIONS = described_as("Several regions.", type="array", maxItems=MOST_REGIONS, items=REGION)
+REGIONS = described_as("Several regions.", type="array", maxItems=MAX_REGIONS, items=REGION)
 NOW = {
     "within": described_as("What is possible now: the trial's region lies within one of these.", **REGIONS),
     "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
@@ -94,11 +94,11 @@ STREAM = "text/event-stream"
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
-          {"n": whole(1, MOST_TRIALS, default=1), "key": TEXT, **BY, **NOW}),
+          {"n": whole(1, MAX_TRIALS, default=1), "key": TEXT, **BY, **NOW}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
           {**MEASURED, **TIME, **SLOPES, **MINUS}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
-          {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, "changed": YES,
+          {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
           {**MEASURED, **BY, **OF_TRIAL}, ("value",), ""),
@@ -110,7 +110,7 @@ ROUTES = (
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
           {"worker": described_as("Only if this worker still measures it; else the answer is null.", **TEXT), **BY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
-          {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",), ""),
+          {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
           {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
           "observation"),
@@ -127,11 +127,11 @@ ROUTES = (
     Route("POST", "/probability", "probability", "The probability that regions are above or below a threshold.",
           {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
     Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
-          {"k": whole(1, MOST_TRIALS, default=1), "theta": NUMBER}),
+          {"k": whole(1, MAX_TRIALS, default=1), "theta": NUMBER}),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.", LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.", LIMIT),
     Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",
-          {"n": whole(1, MOST_AHEAD, default=10)}),
+          {"n": whole(1, MAX_AHEAD, default=10)}),
     Route("GET", "/nodes", "tree", "The table of nodes."),
     Route("GET", "/pending", "pending", "The trials pending, and who measures each."),
     Route("GET", "/settings", "settings", "Everything that was given."),

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 1_000_000  # of a request
+MAX_BYTES = 1_000_000  # of a request
 COOKIE = "zonal"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 OPEN = ("/static/", "/login", "/favicon.ico")  # to anybody: the page's own code, and where to enter the token
@@ -83,8 +83,8 @@ class SecurityMiddleware:
         if _is_foreign(headers, scope["path"]):
             return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return problem(413, "Too large", f"a request may have {MOST_BYTES} bytes at most.")
+        if not length.isdecimal() or int(length) > MAX_BYTES:
+            return problem(413, "Too large", f"a request may have {MAX_BYTES} bytes at most.")
         if self._token and not scope["path"].startswith(OPEN) and not self._is_authorized(request):
             return self._unknown(scope)
         return None
@@ -129,7 +129,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
-            if taken > MOST_BYTES:
+            if taken > MAX_BYTES:
                 raise HTTPException(413, "a request may not be that long.")
         return message
 

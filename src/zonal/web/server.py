@@ -48,7 +48,7 @@ LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets a
 MANY_EVENTS = 1000  # with more, opening a study takes longer than that
 SURELY = 5  # checks after which a file is read even if it seems unchanged
 BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages of a stream
-MOST_STREAMS = 100
+MAX_STREAMS = 100
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
 VARIABLE = "ZONAL_TOKEN"
@@ -261,8 +261,8 @@ class Service:
 
     def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:
         """Send what a function returns when it is called again and again, with its number."""
-        if self._streams >= MOST_STREAMS:
-            return problem(503, "Too many streams", f"{MOST_STREAMS} streams are open already. Close some.")
+        if self._streams >= MAX_STREAMS:
+            return problem(503, "Too many streams", f"{MAX_STREAMS} streams are open already. Close some.")
 
         async def counted() -> AsyncIterator[str]:
             self._streams += 1

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 ENDING = ".db"
 NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
-MOST_OPEN = 64  # studies whose posteriors are kept in memory
+MAX_OPEN = 64  # studies whose posteriors are kept in memory
 
 
 class OpenStudy:
@@ -126,7 +126,7 @@ class Folder:
                 raise Unknown(f"there is no study {name!r} in this folder.")
             entry = self._entries[name] = entry or OpenStudy(path)  # the most recently used is the last
             opened = [other for other in self._entries.values() if other.study is not None]
-            for other in opened[:-MOST_OPEN]:
+            for other in opened[:-MAX_OPEN]:
                 other.forget()
         return entry
 
