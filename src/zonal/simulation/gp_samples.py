@@ -95,7 +95,7 @@ def model_of(
     return model
 
 
-def _check_size(space: Space) -> None:
+def _check_size(space: Any) -> None:
     most, fix = MAX_CELLS, "Give the space a wider smallest=."
     if space.axes is None:
         most, fix = MAX_MEMBERS, "Merge members into larger ones, or pass a landscape."
@@ -134,7 +134,7 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 
 
-def _roots_of_term(space: Space, kernel: Kernel, term: Term) -> list[Piece]:
+def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
     if isinstance(term, Motif):
         return _roots_of_pieces(space, kernel, term)
     along = zip(space.axes, _cells(space), factors(term, space.axes), strict=True)
@@ -142,7 +142,7 @@ def _roots_of_term(space: Space, kernel: Kernel, term: Term) -> list[Piece]:
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
 
-def _roots_of_pieces(space: Space, kernel: Kernel, term: Motif) -> list[Piece]:
+def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
     cells, lengths = _cells(space), lengths_of_pieces(space.axes, term)
     root = _root(_covariance(space.axes[0], cells[0], CategoricalFactor(term.correlation)), kernel)
     pieces = []

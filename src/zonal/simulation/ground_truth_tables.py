@@ -16,7 +16,7 @@ from zonal.errors import InvalidInput, ZonalError, need, whole_number
 from zonal.io.recipe_text import Recipe
 from zonal.io.tables import Table, read_table
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
-from zonal.spaces import Sequences, Space
+from zonal.spaces import Sequences
 from zonal.spaces.numeric_axes import PeriodicAxis
 from zonal.study.recipe import SPACES, members, positive
 from zonal.study.recipe import space as space_of
@@ -179,7 +179,7 @@ def _pixels(space: Any) -> tuple[int, ...]:
     raise InvalidInput(f"a table is rehearsed on at most {MAX_PIXELS} smallest regions", shape, fix)
 
 
-def _shares(space: Space, table: Table) -> Floats:
+def _shares(space: Any, table: Table) -> Floats:
     """Return where every row lies on each axis, from 0 to 1; on a categorical axis, the middle of its symbol."""
     columns = []
     for axis in space.axes:
@@ -197,7 +197,7 @@ def _shares(space: Space, table: Table) -> Floats:
     return np.array(columns).T
 
 
-def _filled(space: Space, pixels: Floats, shares: Floats, inside: NDArray[np.intp], values: Floats) -> Floats:
+def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp], values: Floats) -> Floats:
     """Return the pixels, those without a row with the value of the nearest row that has the same symbols."""
     from scipy.spatial import cKDTree
 

@@ -110,7 +110,9 @@ class Simple:
         first = next(iter(given.get("times") or (1.0,)))
         prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
         prices |= {"times": [first]} if given.get("times") else {}
-        n_measurements = measurements_left(Study(landscape.space, budget=budget, **prices)) if prices else int(budget)
+        n_measurements = int(budget)
+        if prices:
+            n_measurements = measurements_left(Study(landscape.space, budget=budget, **prices))
         forbidden = forbidden_rule(landscape.space, given.get("forbidden"))
         limits = Limits(forbidden, given.get("max_replicates") or math.inf)
         measure = partial(instrument, time=first) if self.prices else instrument

@@ -108,7 +108,7 @@ ROUTES = (
           {"retry": YES, "note": TEXT}, (), ""),
     Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.", {"note": TEXT}, (), ""),
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
-          {"worker": described_as("Only if this worker still measures it; else the answer is null.", **TEXT), **BY}),
+          {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT), **BY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
