@@ -60,7 +60,7 @@ class Model:
     ----------
     kernel : Kernel
     noise : float, PerWeight or None
-        Standard deviation of one measurement; None where the user's own noise applies.
+        Standard deviation of one measurement; None where the user-defined noise applies.
     mean : float
         Prior mean.
     spread : dict of str to float

@@ -19,13 +19,12 @@ import math
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from zonal._blas import SHARED_FROM, libraries, one_thread
-from zonal._types import Floats, Ints
+from zonal._blas import libraries, one_thread
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.gp.functional_index import FunctionalIndex
+from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.kernels.feedback import AnyFootprints
 
 KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
@@ -43,6 +42,7 @@ KEPT = 384  # most footprints for which all prior covariances are cached
 RESERVED = 128  # rows, and columns, of a new growing array at least
 
 Shape = tuple[int, int]
+Rows = Ints | list[int] | slice  # which rows
 
 
 class GrowingArray:
@@ -246,7 +246,7 @@ class GaussianBelief:
         with one_thread():
             return mean, (prior + prior.T) / 2 - v.T @ v
 
-    def _seen_from_rows(self, keys: NDArray[Any]) -> tuple[Floats, Floats]:
+    def _seen_from_rows(self, keys: Keys) -> tuple[Floats, Floats]:
         """Return the mean of footprints, and their columns of V."""
         if not len(self._w):
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
@@ -284,9 +284,7 @@ class GaussianBelief:
         t, m = self._w.size, self.mean.size
         kept = self._K
         row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.array[slot, :m]
-        if t * m < SHARED_FROM:
-            return row - column @ self._V.array[:t, :m]
-        with one_thread():
+        with one_thread(t * m):
             return row - column @ self._V.array[:t, :m]
 
     def _solve(self, cross: Floats) -> Floats:
@@ -321,9 +319,12 @@ class GaussianBelief:
             after._ignore(reward, self.mean.item(slot))
         return after
 
-    def _misfits(self, slots: Any, rewards: Any, implied: Any, variances: Any) -> Any:
+    def _misfits(
+        self, slots: Ints | int, rewards: Floats | float, implied: Floats | float, variances: Floats | float
+    ) -> Flags:
         """Tell which rewards of footprints known exactly contradict what is implied for them."""
-        return abs(rewards - implied) > MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+        far = MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+        return np.asarray(abs(rewards - implied) > far)
 
     def _ignore(self, reward: float, implied: float) -> None:
         """Count a reward that is ignored, and warn of the first."""
@@ -334,13 +335,13 @@ class GaussianBelief:
                 f"{implied:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
             )
 
-    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Any:
+    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Rows:
         """Write the lower Cholesky factor of the rows that add to the others; return which these are."""
         gram = self._between(slots, slots)
         np.fill_diagonal(gram, gram.diagonal() + variances)
         # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
         factor, info = lapack.dpotrf(gram.copy().T, lower=1, clean=1, overwrite_a=1)
-        kept: Any = slice(None)
+        kept: Rows = slice(None)
         if info or (factor.diagonal() ** 2 <= FRAGILE * self.prior[slots]).any():  # in this order digits are lost
             factor, kept = self._agreeing(gram, slots, rewards, variances)
             if factor is None:
@@ -367,7 +368,7 @@ class GaussianBelief:
         factor = np.tril(factor)[:, :rank] * scale[order][:, None]
         left = gram[others, others] - np.add.reduce(factor[rank:] ** 2, 1)
         if (left < -INDEFINITE * scale[others] ** 2).any():
-            fix = "Give measurements a noise above 0; check a kernel and times of your own."
+            fix = "Give measurements a noise above 0; check a user-defined kernel and times."
             problem = "the covariance of the measurements is not positive definite"
             raise InvalidInput(problem, f"{len(gram)} regions", fix)
         w = lapack.dtrtrs(factor[:rank], rewards[kept], lower=1)[0] if rank else np.zeros(0)

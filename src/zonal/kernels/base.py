@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,6 +57,17 @@ class CategoricalFactor:
 Factor = StationaryFactor | CategoricalFactor
 
 
+class KernelAxis(Protocol):
+    """What a kernel needs to know of an axis."""
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether its values are symbols, which have no distances."""
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor of a kernel along this axis."""
+
+
 @dataclass(frozen=True)
 class PlainAxis:
     """What a kernel needs to know of an axis or feature that does not change its factor (a ring does)."""
@@ -68,7 +79,7 @@ class PlainAxis:
         return factor
 
 
-def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
+def factors(term: Term, axes: Sequence[KernelAxis]) -> list[Factor]:
     """Return the factors of a product over axes as they are on each axis: around a ring they are wrapped."""
     term_factors = term.along([axis.symbolic for axis in axes])
     return [axis.factor(factor) for axis, factor in zip(axes, term_factors, strict=True)]
@@ -101,7 +112,7 @@ class Kernel:
             total += term.on_points(a, b)
         return total
 
-    def slopes(self, axes: Sequence[Any]) -> Floats | None:
+    def slopes(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return how much f changes along each axis, as a prior std; None if f has no derivative.
 
         On a continuous axis that of f's derivative; on a categorical one that of the difference of two symbols.
@@ -110,7 +121,7 @@ class Kernel:
         total = np.sum(variances, axis=0)
         return None if np.isnan(total).any() else np.sqrt(total)
 
-    def curvatures(self, axes: Sequence[Any]) -> Floats | None:
+    def curvatures(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return prior stds of f's second derivatives, shape (d, d); None if one of them does not exist."""
         variance = np.zeros((len(axes), len(axes)))
         for term in self.terms:
@@ -120,7 +131,7 @@ class Kernel:
             variance += term.variance * mixed
         return None if np.isnan(variance).any() else np.sqrt(variance)
 
-    def bends(self, axes: Sequence[Any]) -> Floats | None:
+    def bends(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return how freely f bends where its slope is given (`Smoothness.bends`); None if that is unknown."""
         if len(self.terms) > 1:  # the formula is for products
             return None
@@ -144,12 +155,12 @@ class Term(Kernel, ABC):
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
 
-    def variation(self, axes: Sequence[Any]) -> Floats:
+    def variation(self, axes: Sequence[KernelAxis]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
         return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
 
-def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
+def _derivatives(term: Term, axes: Sequence[KernelAxis]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
     lines = [factor for factor in factors(term, axes) if isinstance(factor, StationaryFactor)]
     variances = np.array([factor.profile.derivatives for factor in lines], dtype=float).T
@@ -157,7 +168,7 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 
-def _scale(value: Any, name: str) -> float:
+def _scale(value: float, name: str) -> float:
     """Check a lengthscale, which is squared."""
     number = positive_number(value, name)
     if not SHORTEST <= number <= LONGEST:
@@ -166,7 +177,7 @@ def _scale(value: Any, name: str) -> float:
     return number
 
 
-def checked_correlation(value: Any, name: str = "correlation") -> float:
+def checked_correlation(value: float, name: str = "correlation") -> float:
     """Check a correlation of symbols, and return it."""
     number = finite_number(value, name)
     need(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")

@@ -69,7 +69,7 @@ class CombinationVariances(NamedTuple):
     beside: Beside  # all pairs of the parts of each of these
     weights: Floats  # shape (sums, parts)
 
-    def of(self, covariances: Callable[[Any], Floats]) -> Floats:
+    def of(self, covariances: Callable[[Pairs | Beside], Floats]) -> Floats:
         """Return the variances, given a function that computes covariances of the parts."""
         variances = covariances(self.pairs)
         between = covariances(self.beside).reshape(*self.weights.shape, -1)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from zonal.errors import InvalidInput, is_listed, mapped, named, need, positive_
 from zonal.kernels.measures import STD, GaussianMeasure, Measure, PointMeasure, Uniform
 
 if TYPE_CHECKING:
-    from zonal.spaces import ContinuousAxis, Region, SubsetRegion
+    from zonal.spaces import AxisSpace, ContinuousAxis, FiniteSpace, Region, SubsetRegion
+
+    AnySpace: TypeAlias = AxisSpace | FiniteSpace
 
 
 MOST_POINTS = 10_000_000  # of a grid along an axis, or members chosen from a set
@@ -82,17 +84,17 @@ class Feedback(ABC):
         """Return what measurements of `regions`, all of one space, average over."""
         return regions[0].space.footprints(regions, self)
 
-    def terms(self, region: Any, usual: Feedback) -> list[Term]:
+    def terms(self, region: Region, usual: Feedback) -> list[Term]:
         """Return what it measures of a region as a weighted sum of others; `usual` is the study's own feedback."""
         return [(1.0, region)]
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if a measurement of this kind has no meaning on a space."""
         if space.axes is not None and not space.lines:
             self._refuse_symbols(space)
         space.check_feedback(self)
 
-    def _refuse_symbols(self, space: Any) -> None:
+    def _refuse_symbols(self, space: AnySpace) -> None:
         for axis in space.axes or ():
             problem = f"a set of symbols ({axis.name}) has no centre and no grid of points"
             need(not axis.symbolic, problem, self, "Use Mean(), which measures the whole pool.")
@@ -105,11 +107,11 @@ def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
     return regions[0].space.footprints(regions, usual, None if all_usual else seen)
 
 
-def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
+def difference(region: Region, minus: Region | None, usual: Feedback) -> list[Term]:
     """Return what is measured of a region, minus the same of another if there is one, as a weighted sum."""
-    terms: list[Term] = region.feedback.terms(region, usual)
+    terms = (region.feedback or usual).terms(region, usual)
     if minus is not None:
-        terms = terms + [(-weight, part) for weight, part in minus.feedback.terms(minus, usual)]
+        terms = terms + [(-weight, part) for weight, part in (minus.feedback or usual).terms(minus, usual)]
     return terms
 
 
@@ -125,7 +127,7 @@ class Center(Feedback):
         """Return the position of the member nearest to the centre."""
         return region.nearest(), np.ones(1)
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if the space has a categorical axis."""
         self._refuse_symbols(space)
 
@@ -154,7 +156,7 @@ class Average(Feedback):
         """Return the positions of s members, spread evenly, and their shares."""
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if all axes are categorical, or one is and s = 1, or there are too many points."""
         super().check(space)
         if space.axes is not None:
@@ -175,7 +177,7 @@ class Mean(Feedback):
         """Return the positions of all members, and their shares."""
         return region.some(len(region.positions))
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Accept every space: any region has a mean."""
 
 
@@ -224,7 +226,7 @@ class Beam(Feedback):
         """Return the call that makes it."""
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""
         super().check(space)
         lines = [axis for axis in space.axes or () if not axis.symbolic]
@@ -297,7 +299,7 @@ class Slope(Feedback):
         low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
         return [(1 / run, high), (-1 / run, low)]
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if there is no such axis, or it has no slopes."""
         if space.axes is None:
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
+from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import CategoryIndex
 from zonal.spaces.axes import AxisDefaults, ContinuousAxis, Part
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
