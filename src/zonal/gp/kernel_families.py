@@ -21,7 +21,7 @@ from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
-from zonal.kernels.spectrum import LENGTHS, Motif, usual_lengths
+from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
@@ -150,9 +150,9 @@ def with_motifs(variance: float, correlation: float | Sequence[float], lengths: 
 
 def families_of(space: AxisSpace | FiniteSpace) -> tuple[Family, ...]:
     """Return the families learned for categorical axes: by position, and for sequences also with motifs."""
-    if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
+    if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not default_lengths(space.arity):
         return (Categorical,)
-    return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
+    return Categorical, partial(with_motifs, lengths=default_lengths(space.arity))
 
 
 def _scalar_or_tuple(values: list[float]) -> float | tuple[float, ...]:

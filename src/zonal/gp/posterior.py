@@ -4,7 +4,7 @@ It is updated one observation at a time. For t observed rows and m tracked footp
 ``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
 a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
 row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
-distinct footprints (`mixture.py` counts them), the factor is built from one row each, so that a round's cost
+distinct footprints (`model_average.py` counts them), the factor is built from one row each, so that a round's cost
 depends on the number of distinct regions and not on the number of rounds.
 
 A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
@@ -89,7 +89,7 @@ class GaussianBelief:
 
     Attributes
     ----------
-    tracked : Tracked
+    tracked : FunctionalIndex
         The footprints.
     mean, variance, prior : array
         Posterior means and variances, and prior variances, by slot.
@@ -160,14 +160,14 @@ class GaussianBelief:
         after.variance = np.concatenate((self.variance, variance))
         return after
 
-    def condition_on(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def condition_on(self, slot: int, reward: float, variance: float, max_variance: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
 
-        `least` is the noise variance of the mean of all rewards of this footprint, this one included.
+        `max_variance` is the noise variance of the mean of all rewards of this footprint, this one included.
         """
         predictive = self.variance.item(slot) + variance
         if predictive <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
-            return self._ignoring(slot, reward, variance, least)
+            return self._ignoring(slot, reward, variance, max_variance)
         after, t, m = self._copy(), self._w.size, self.mean.size
         prior = self.prior.item(slot)
         exact = variance < EXACT * prior
@@ -188,8 +188,8 @@ class GaussianBelief:
         if left[left.argmin()] < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left[slot] > least:
-            left[slot] = least
+        if left[slot] > max_variance:
+            left[slot] = max_variance
         after.variance = left
         return after
 
@@ -307,12 +307,12 @@ class GaussianBelief:
         assert info == 0, info
         return np.asarray(solution)
 
-    def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def _ignoring(self, slot: int, reward: float, variance: float, max_variance: float) -> Self:
         """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
         after = self._copy()
         if slot in self.slots:
             after.variance = self.variance.copy()
-            after.variance[slot] = min(self.variance[slot], least)
+            after.variance[slot] = min(self.variance[slot], max_variance)
         else:
             after.fragile = True
         if self._misfits(slot, reward, self.mean.item(slot), variance):

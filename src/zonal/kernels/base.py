@@ -5,8 +5,8 @@ continuous axis, ``1 if x_j == y_j else rho_j`` along a categorical one. (For d 
 is not the radial Matern kernel of the same nu; for RBF the two are the same.) On finite sets of points any
 positive semi-definite function is allowed. A kernel knows points and distances; it must not know regions.
 
-To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
-that returns it.
+To add a kernel, write its profile at lengthscale one, a function of the distance (`stationary.Profile`), and a
+class that returns it.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Kernel:
 
 
 class Term(Kernel, ABC):
-    """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
+    """A kernel that is a variance times one product over axes; or `spectrum.Motif`, which has no factors."""
 
     variance: float  # prior, of f at a point
 
@@ -172,8 +172,8 @@ def _scale(value: float, name: str) -> float:
     """Check a lengthscale, which is squared."""
     number = positive_number(value, name)
     if not SHORTEST <= number <= LONGEST:
-        problem, most = ("short", f"{SHORTEST:g} or more") if number < 1 else ("long", f"{LONGEST:g} at most")
-        raise InvalidInput(f"{name} is too {problem}", number, f"Pass {most}.")
+        problem, limit = ("short", f"{SHORTEST:g} or more") if number < 1 else ("long", f"{LONGEST:g} at most")
+        raise InvalidInput(f"{name} is too {problem}", number, f"Pass {limit}.")
     return number
 
 

@@ -109,9 +109,9 @@ class CombinationTable:
     def parts(self, numbers: Floats) -> tuple[Floats, Ints, Floats]:
         """Return the parts of sums, by the first entries of their keys: distinct ones, which each has, weights."""
         entries = [self.entries[-int(number) - 1] for number in numbers.tolist()]
-        most = max(len(weights) for weights, _ in entries)
-        weights = np.zeros((len(entries), most))
-        parts = np.array([[*numbered, *numbered[:1] * (most - len(numbered))] for _, numbered in entries])
+        longest = max(len(weights) for weights, _ in entries)
+        weights = np.zeros((len(entries), longest))
+        parts = np.array([[*numbered, *numbered[:1] * (longest - len(numbered))] for _, numbered in entries])
         for row, (entry_weights, _) in zip(weights, entries, strict=True):
             row[: len(entry_weights)] = entry_weights
         distinct, where = np.unique(parts, return_inverse=True)

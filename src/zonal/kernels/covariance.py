@@ -5,7 +5,7 @@ one-dimensional averages. The layout knows which pairs of intervals are equivale
 each such case. Grids of s^d points therefore cost d averages of s x s values per case, and covariances of several
 models share everything else. On a categorical axis the average over two sets is ``rho + (1 - rho) p . q``, with p
 and q the frequencies of the symbols in them: all completions of a prefix cost no more than the prefix. Motifs are
-not products; their averages are in `motifs.py`.
+not products; their averages are in `spectrum.py`.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class Feedback(ABC):
         """Return what measurements of `regions`, all of one space, average over."""
         return regions[0].space.footprints(regions, self)
 
-    def terms(self, region: Region, usual: Feedback) -> list[Term]:
-        """Return what it measures of a region as a weighted sum of others; `usual` is the study's own feedback."""
+    def terms(self, region: Region, default: Feedback) -> list[Term]:
+        """Return what it measures of a region as a weighted sum of others; `default` is that of the study."""
         return [(1.0, region)]
 
     def check(self, space: AnySpace) -> None:
@@ -100,18 +100,18 @@ class Feedback(ABC):
             need(not axis.symbolic, problem, self, "Use Mean(), which measures the whole pool.")
 
 
-def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
-    """Return what measurements of `regions` average over, each with its own feedback, or the usual one."""
-    seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
-    all_usual = all(feedback == usual for feedback in seen)
-    return regions[0].space.footprints(regions, usual, None if all_usual else seen)
+def footprints_of(regions: Sequence[Region], default: Feedback) -> Any:
+    """Return what measurements of `regions` average over, each with its own feedback, or the default one."""
+    seen = [region.feedback if isinstance(region.feedback, Feedback) else default for region in regions]
+    all_default = all(feedback == default for feedback in seen)
+    return regions[0].space.footprints(regions, default, None if all_default else seen)
 
 
-def difference(region: Region, minus: Region | None, usual: Feedback) -> list[Term]:
+def difference(region: Region, minus: Region | None, default: Feedback) -> list[Term]:
     """Return what is measured of a region, minus the same of another if there is one, as a weighted sum."""
-    terms = (region.feedback or usual).terms(region, usual)
+    terms = (region.feedback or default).terms(region, default)
     if minus is not None:
-        terms = terms + [(-weight, part) for weight, part in (minus.feedback or usual).terms(minus, usual)]
+        terms = terms + [(-weight, part) for weight, part in (minus.feedback or default).terms(minus, default)]
     return terms
 
 
@@ -288,15 +288,15 @@ class Slope(Feedback):
         """Raise: along the other axes the measure depends on the study."""
         raise InvalidInput("a slope cannot be the feedback of a study", self, "Pass it to observe().")
 
-    def terms(self, region: Any, usual: Feedback) -> list[Term]:
+    def terms(self, region: Any, default: Feedback) -> list[Term]:
         """Return the upper face minus the lower one, divided by their distance."""
         along = region.space.names.index(self.axis)
         run, *faces = region.faces(along)
         problem = f"this region has no width along axis {self.axis}"
         need(run > 0, problem, region.name, "Give it a width above 0.")
         axis, part = faces[0].along[along]
-        sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # the usual measure of a point is that point
-        low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
+        sharp = np.ptp(axis.rule(part, default, 1, 2)[0]) == 0  # the default measure of a point is that point
+        low, high = (replace(face, feedback=default if sharp else _Face(self.axis, default)) for face in faces)
         return [(1 / run, high), (-1 / run, low)]
 
     def check(self, space: AnySpace) -> None:

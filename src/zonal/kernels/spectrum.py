@@ -200,6 +200,6 @@ def _misplaced(kernel: Motif) -> InvalidInput:
     return InvalidInput("a Motif kernel is for sequences", kernel, fix)
 
 
-def usual_lengths(size: int) -> list[int]:
+def default_lengths(size: int) -> list[int]:
     """Return the lengths of pieces that are learned for an alphabet: those with not too many pieces."""
     return [long for long in LENGTHS if size**long <= MOST_PIECES]
