@@ -36,7 +36,7 @@ class Kind:
     space: Any
     X: Array | None = None
     w: Array | None = None
-    symbolic: bool = False
+    is_categorical: bool = False
 
 
 def symbols(space: Any) -> list[bool]:
@@ -269,7 +269,7 @@ def kernels(kind: Kind) -> dict[str, Pair]:
     if kind.X is not None:
         columns = range(kind.X.shape[1])
         several = [0.2 + 0.6 * j / len(columns) for j in columns]
-        if kind.symbolic:
+        if kind.is_categorical:
             return {**_matching(several), "function": Pair(_alike, _alike)}
         return {**_distances([1.5 + j for j in columns]), "function": Pair(_dot, _dot)}
     which = symbols(kind.space)

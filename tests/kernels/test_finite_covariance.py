@@ -55,7 +55,7 @@ def double_sums(kernel: Any, space: Any, regions: list[Any], step: int = 500) ->
     return total
 
 
-def looks(regions: list[Any]) -> Subsets:
+def footprints(regions: list[Any]) -> Subsets:
     footprints = zn.Mean().footprints(regions)
     assert isinstance(footprints, Subsets)
     return footprints
@@ -73,7 +73,7 @@ def test_covariances_in_a_large_space_are_close_to_double_sums(
     regions = regions_of(space)
     truth = double_sums(KERNEL, space, regions)
     covariance = numbered_members(KERNEL, space)
-    variances = covariance.enter(looks(regions))
+    variances = covariance.enter(footprints(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(variances, truth.diagonal(), rtol=0, atol=error)
     np.testing.assert_allclose(matrix, truth, rtol=0, atol=error)
@@ -96,16 +96,16 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
     off_tree = [space.region(rng.permutation(6000)[:size].tolist()) for size in (2, 33, 500, 3000, 5999)]
     regions = tree + off_tree
     covariance = numbered_members(kernel, space)
-    variances = covariance.enter(looks(regions))
+    variances = covariance.enter(footprints(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     assert float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]) > -1e-12 * len(regions)
     np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-13)
     np.testing.assert_allclose(variances, matrix.diagonal(), rtol=0, atol=1e-13)
     np.testing.assert_allclose(covariance.row(70), matrix[70], rtol=0, atol=1e-13)
     np.testing.assert_allclose(
-        covariance.among(looks(off_tree)), matrix[len(tree) :, len(tree) :], rtol=0, atol=1e-13
+        covariance.among(footprints(off_tree)), matrix[len(tree) :, len(tree) :], rtol=0, atol=1e-13
     )
-    cross, own = covariance.outside(np.arange(40), looks(off_tree))
+    cross, own = covariance.outside(np.arange(40), footprints(off_tree))
     np.testing.assert_allclose(cross, matrix[:40, len(tree) :], rtol=0, atol=1e-13)
     np.testing.assert_allclose(own, variances[len(tree) :], rtol=0, atol=1e-13)
 
@@ -114,9 +114,9 @@ def test_the_order_of_entry_changes_no_covariance() -> None:
     space = zn.Points(cloud("uniform", 5000, 2))
     regions = regions_of(space)
     at_once, one_by_one = numbered_members(KERNEL, space), numbered_members(KERNEL, space)
-    at_once.enter(looks(regions))
+    at_once.enter(footprints(regions))
     for number, region in enumerate(regions):
-        one_by_one.enter(looks([region]))
+        one_by_one.enter(footprints([region]))
         one_by_one.row(number // 2)  # what is kept must be widened as members are met
     one, other = (own.between(slice(0, own.size), slice(0, own.size)) for own in (one_by_one, at_once))
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
@@ -128,7 +128,7 @@ def test_up_to_the_limit_covariances_are_exact(d: int) -> None:
     regions = [*regions_of(space), space.region(np.arange(0, EXACT, 3).tolist())]
     truth = double_sums(KERNEL, space, regions)
     covariance = numbered_members(KERNEL, space)
-    np.testing.assert_allclose(covariance.enter(looks(regions)), truth.diagonal(), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(covariance.enter(footprints(regions)), truth.diagonal(), rtol=0, atol=1e-12)
     np.testing.assert_allclose(
         covariance.between(slice(0, covariance.size), slice(0, covariance.size)), truth, rtol=0, atol=1e-12
     )
@@ -138,7 +138,7 @@ def test_beyond_the_limit_a_region_is_seen_through_a_few_of_its_own_members() ->
     space = zn.Points(cloud("uniform", EXACT + 1, 2))
     stand_for = Representatives(space)
     for region in [*regions_of(space), space.region(np.arange(0, EXACT, 3).tolist())]:
-        (members,), (shares,) = looks([region]).members, looks([region]).shares
+        (members,), (shares,) = footprints([region]).members, footprints([region]).shares
         places, weights = stand_for(members, shares)
         assert set(places.tolist()) <= set(members.tolist())
         assert min(FEW, len(members)) <= len(places) <= min(WHOLE, len(members))
@@ -148,7 +148,7 @@ def test_beyond_the_limit_a_region_is_seen_through_a_few_of_its_own_members() ->
 def test_points_that_are_all_the_same_vary_as_one() -> None:
     space = zn.Points(np.full((6000, 2), 0.5))
     covariance = numbered_members(KERNEL, space)
-    assert covariance.enter(looks([space.cell((0, 0))])) == pytest.approx([1.0], abs=1e-12)
+    assert covariance.enter(footprints([space.cell((0, 0))])) == pytest.approx([1.0], abs=1e-12)
 
 
 def test_copies_of_one_point_are_averaged_with_the_others_by_their_number() -> None:
@@ -157,7 +157,7 @@ def test_copies_of_one_point_are_averaged_with_the_others_by_their_number() -> N
     regions = [space.region(np.arange(5000)), space.region([0, 4999]), space.cell((0, 0)), space.region([5500])]
     truth = double_sums(KERNEL, space, regions)
     covariance = numbered_members(KERNEL, space)
-    variances = covariance.enter(looks(regions))
+    variances = covariance.enter(footprints(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(matrix, truth, rtol=0, atol=0.005)
     np.testing.assert_allclose(variances[:2], 1, rtol=0, atol=1e-12)
@@ -170,10 +170,10 @@ def test_a_region_of_a_hundred_thousand_members_takes_little_memory() -> None:
     tracemalloc.start()
     try:
         covariance = numbered_members(KERNEL, space)
-        covariance.enter(looks(regions))
+        covariance.enter(footprints(regions))
         covariance.row(0)
-        covariance.outside(np.arange(3), looks(regions))
-        covariance.among(looks(regions))
+        covariance.outside(np.arange(3), footprints(regions))
+        covariance.among(footprints(regions))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -193,11 +193,11 @@ def test_a_kernel_is_never_asked_for_more_than_a_block(size: int) -> None:
     others = [space.region(np.arange(start, size, 3)) for start in range(3)]
     covariance = numbered_members(custom(kernel, space.features[:20]), space)
     calls: list[Callable[[], object]] = [
-        lambda: covariance.enter(looks(regions)),
+        lambda: covariance.enter(footprints(regions)),
         lambda: covariance.row(3),
         lambda: covariance.between(slice(0, 4), slice(0, covariance.size)),
-        lambda: covariance.outside(np.arange(3), looks(others)),
-        lambda: covariance.among(looks(others[1:])),
+        lambda: covariance.outside(np.arange(3), footprints(others)),
+        lambda: covariance.among(footprints(others[1:])),
     ]
     for call in calls:
         asked.clear()
@@ -218,19 +218,19 @@ def test_what_others_entered_and_asked_changes_no_digit(kernel: Kernel, size: in
 
     def asked(own: Numbered) -> list[Array]:
         found = [own.between(every, every), own.row(2)[: len(mine)], own.variances(0, len(mine))]
-        return [*found, *own.outside(every, looks(outside)), own.among(looks(outside))]
+        return [*found, *own.outside(every, footprints(outside)), own.among(footprints(outside))]
 
     alone, crowded = numbered_members(kernel, space), numbered_members(kernel, space)
-    alone.enter(looks(mine))
+    alone.enter(footprints(mine))
     expected = asked(alone)
     visitor = Numbered(crowded.layout, crowded.covariance)
-    visitor.enter(looks(others))
+    visitor.enter(footprints(others))
     visitor.between(slice(0, 3), slice(0, len(others)))
     for number, region in enumerate(mine):  # one at a time, others asking in between
-        crowded.enter(looks([region]))
+        crowded.enter(footprints([region]))
         visitor.row(number % len(others))
-        visitor.outside(slice(0, 2), looks(outside))
-        visitor.enter(looks([region]))
+        visitor.outside(slice(0, 2), footprints(outside))
+        visitor.enter(footprints([region]))
     for one, other in zip(asked(crowded), expected, strict=True):
         np.testing.assert_array_equal(one, other)
     for one, other in zip(asked(alone), expected, strict=True):  # and asked again

@@ -188,7 +188,7 @@ def test_a_table_is_seen_through_a_beam() -> None:
     region = space.region([(0.4, 0.6)])
     assert ramp.average(region, zn.Beam(0.1)) == pytest.approx(0.5, abs=1e-9)
     edge = space.region([(0.0, 0.1)])
-    assert ramp.average(edge, zn.Beam(0.5)) > ramp.average(edge) + 0.05  # the beam looks beyond the region
+    assert ramp.average(edge, zn.Beam(0.5)) > ramp.average(edge) + 0.05  # the beam reaches beyond the region
 
 
 def test_a_beam_needs_one_width_and_axes() -> None:
@@ -205,7 +205,7 @@ def test_a_beam_needs_one_width_and_axes() -> None:
         zn.Study(zn.Sequences("AC", 3), budget=3, feedback=zn.Beam(1.0))
 
 
-# A feedback of one's own.
+# A user-defined feedback.
 
 
 @dataclass(frozen=True)

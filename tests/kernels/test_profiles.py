@@ -99,7 +99,7 @@ def test_factors_and_slopes_follow_from_the_function(closed: Profile) -> None:
         assert bare.derivatives[0] == pytest.approx(closed.derivatives[0], rel=1e-5)
 
 
-# A kernel of one's own: its function, and a class that returns it.
+# A user-defined kernel: its function, and a class that returns it.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kernels of one's own along axes are tested when a study is made."""
+"""User-defined kernels along axes are tested when a study is made."""
 
 from __future__ import annotations
 

@@ -313,12 +313,12 @@ def test_regions_that_are_not_there_are_refused_and_change_nothing(
 ) -> None:
     with refused(shown, problem):
         space.region(what)
-    symbolic = isinstance(space, zn.Hierarchy)
+    is_categorical = isinstance(space, zn.Hierarchy)
     codes = kinds.codes([("a", "x"), ("a", "y"), ("b",)])
     kind = (
         Kind(space)
         if space.axes is not None
-        else Kind(space, codes if symbolic else space.features, None, symbolic)
+        else Kind(space, codes if is_categorical else space.features, None, is_categorical)
     )
     study = grown(kind)
     with unchanged(study), refused(shown, problem):

@@ -327,7 +327,7 @@ def test_members_are_known_by_the_users_row_numbers(kind: Kind, seed: int) -> No
     for region in [*kinds.cells(kind.space, most=60), *kinds.off_tree(kind, 5, seed)]:
         X, w = kind.X[region.members], kind.w[region.members]
         assert region.weight == pytest.approx(w.sum(), rel=1e-9)
-        if not kind.symbolic:
+        if not kind.is_categorical:
             np.testing.assert_array_equal(region.bounds, np.stack([X.min(axis=0), X.max(axis=0)], axis=1))
             np.testing.assert_array_equal(region.widths, X.max(axis=0) - X.min(axis=0))
             np.testing.assert_allclose(region.center, (w / w.sum()) @ X, rtol=1e-9, atol=1e-9)
@@ -336,7 +336,7 @@ def test_members_are_known_by_the_users_row_numbers(kind: Kind, seed: int) -> No
 @drawn
 @given(kind=kinds.hierarchies())
 def test_without_features_leaves_are_alike_where_they_share_ancestors(kind: Kind) -> None:
-    if not kind.symbolic:
+    if not kind.is_categorical:
         return
     assert kind.X is not None
     theirs, ours = kind.X, kind.space.features[kind.space.place]
@@ -352,7 +352,7 @@ def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
         if isinstance(space, FiniteSpace):
             assert kind.X is not None
             widest = np.max([np.ptp(kind.X[cell.members], axis=0) for cell in level], axis=0)
-            np.testing.assert_allclose(reach, widest > 0 if kind.symbolic else widest, rtol=1e-12)
+            np.testing.assert_allclose(reach, widest > 0 if kind.is_categorical else widest, rtol=1e-12)
         else:
             for axis, named, width, own in zip(space.axes, level[0].symbols, level[0].widths, reach, strict=True):
                 assert own == (width / 2 if named is None else float(len(named) == len(axis.symbols)))
@@ -370,7 +370,7 @@ def test_representative_points_are_those_of_what_the_user_gave(kind: Kind) -> No
             region = zn.spaces.with_feedback(plain, feedback)
             X, w = kinds.block(kind, plain, feedback)
             order, expected = np.lexsort(region.points.T), np.lexsort(X.T)
-            if not kind.symbolic:  # whose codes are the library's own
+            if not kind.is_categorical:  # whose codes are the library's own
                 np.testing.assert_allclose(region.points[order], X[expected], rtol=1e-12, atol=1e-12)
                 np.testing.assert_allclose(region.weights[order], w[expected], rtol=1e-12)
             assert region.weights.sum() == pytest.approx(1)

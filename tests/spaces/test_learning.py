@@ -25,7 +25,7 @@ from zonal.simulation import from_table
 def families(kind: Kind) -> list[Any]:
     if kind.X is None and isinstance(kind.space, zn.Sequences):
         return list(families_of(kind.space))
-    if kind.symbolic or (kind.X is None and all(kinds.symbols(kind.space))):
+    if kind.is_categorical or (kind.X is None and all(kinds.symbols(kind.space))):
         return [zn.Categorical]
     return [zn.RBF, zn.Matern]
 
@@ -90,7 +90,7 @@ def test_correlations_are_recovered_from_pools() -> None:
 def expected_type(kind: Kind) -> type | UnionType:
     """Return the type of a learned kernel; how smooth f is decides between RBF and Matern."""
     if kind.X is not None:
-        return zn.Categorical if kind.symbolic else zn.RBF | zn.Matern
+        return zn.Categorical if kind.is_categorical else zn.RBF | zn.Matern
     which = kinds.symbols(kind.space)
     if isinstance(kind.space, zn.Sequences):
         return zn.Categorical | Sum
@@ -117,7 +117,7 @@ def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(k
     assert all(0 < spread < 4 for spread in model.spread.values())
     axes = [name for name in model.spread if name not in ("variance", "noise")]
     assert len(axes) == kind.space.d
-    which = [kind.symbolic] * kind.space.d if kind.X is not None else kinds.symbols(kind.space)
+    which = [kind.is_categorical] * kind.space.d if kind.X is not None else kinds.symbols(kind.space)
     assert [name.startswith("correlation") for name in axes] == which
     assert np.isfinite(study.tree.mean).all()
     assert (study.tree.std >= 0).all()

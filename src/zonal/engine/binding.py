@@ -50,7 +50,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
             opening=design_size(state),
-            room=problem.frame.room,
+            room=problem.frame.max_nodes,
             sign=problem.sign,
             zero=state.prior_mean,
         )

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -253,7 +252,9 @@ class GridSearch:
         weights /= weights.sum()
         noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
 
-        def model(cell: Any, noise: float, variance: float, spread: dict[str, float], offset: float) -> Model:
+        def model(
+            cell: tuple[int, ArrayLike], noise: float, variance: float, spread: dict[str, float], offset: float
+        ) -> Model:
             kernel, mean = evidence.unknowns.given, evidence.shift + evidence.scale * offset
             if kernel is None:
                 family, variance = self._families[cell[0]][0], variance * evidence.scale**2

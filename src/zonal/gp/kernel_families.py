@@ -21,8 +21,8 @@ from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
-from zonal.kernels.spectrum import LENGTHS, Motif, usual_lengths
-from zonal.spaces import FiniteSpace
+from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
+from zonal.spaces import AxisSpace, FiniteSpace, Region
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
@@ -40,7 +40,7 @@ NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at m
 
 # Where averages are products over axes: relative growth in measurements after which the models are learned again,
 # most models that represent the posterior, most nodes to track.
-GROWTH, MODELS, ROOM = 0.125, 8, 6000
+GROWTH, MODELS, MAX_NODES = 0.125, 8, 6000
 
 
 TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of kernels is tested
@@ -51,7 +51,7 @@ class ModelSpace:
     """A space of axes as learning sees it."""
 
     costly = False  # whether covariances are sums over members
-    growth, models, room = GROWTH, MODELS, ROOM
+    growth, models, max_nodes = GROWTH, MODELS, MAX_NODES
 
     def __init__(self, space: Any, feedback: Feedback) -> None:
         self._space, self._feedback = space, feedback
@@ -112,7 +112,7 @@ class ModelSpace:
             return Smoothness(slopes, None, None, self.sides)
         return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), self.sides)
 
-    def within(self, kernel: Kernel, cell: Any) -> float:
+    def within(self, kernel: Kernel, cell: Region) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
         pairs = self.layout.self_pairs(self.layout.keys(self._feedback.footprints([cell]), register=False))
         return max(float(ProductCovariance(kernel, self._tables).within(pairs)[0]), 0.0)
@@ -134,8 +134,8 @@ class ModelSpace:
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
     """Return the kernel with this variance and a lengthscale or correlation per axis."""
-    symbolic = np.array(symbols)
-    scales, matches = axes[~symbolic].tolist(), axes[symbolic].tolist()
+    is_categorical = np.array(symbols)
+    scales, matches = axes[~is_categorical].tolist(), axes[is_categorical].tolist()
     if not scales:
         return family(variance, _scalar_or_tuple(matches))
     continuous = family(variance, _scalar_or_tuple(scales))
@@ -148,18 +148,18 @@ def with_motifs(variance: float, correlation: float | Sequence[float], lengths: 
     return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
 
 
-def families_of(space: Any) -> tuple[Family, ...]:
+def families_of(space: AxisSpace | FiniteSpace) -> tuple[Family, ...]:
     """Return the families learned for categorical axes: by position, and for sequences also with motifs."""
-    if not getattr(space, "is_sequence", False) or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
+    if not getattr(space, "is_sequence", False) or space.d <= min(LENGTHS) or not default_lengths(space.arity):
         return (Categorical,)
-    return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
+    return Categorical, partial(with_motifs, lengths=default_lengths(space.arity))
 
 
 def _scalar_or_tuple(values: list[float]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def frame_of(space: Any, feedback: Feedback) -> ModelSpace:
+def frame_of(space: AxisSpace | FiniteSpace, feedback: Feedback) -> ModelSpace:
     """Return a space as beliefs see it."""
     return FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
 
@@ -173,7 +173,7 @@ class FiniteModelSpace(ModelSpace):
         super().__init__(space, feedback)
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
-        self.room = ROOM // 12 if large else ROOM  # each region adds its own members
+        self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""

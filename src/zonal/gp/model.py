@@ -60,7 +60,7 @@ class Model:
     ----------
     kernel : Kernel
     noise : float, PerWeight or None
-        Standard deviation of one measurement; None where the user's own noise applies.
+        Standard deviation of one measurement; None where the user-defined noise applies.
     mean : float
         Prior mean.
     spread : dict of str to float
@@ -109,8 +109,8 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
     kernel = unknowns.given
     if kernel is None:
-        usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
-        kernel = kernel_from(frame.family(unknowns.wanted), scale**2, usual, frame.symbols)
+        parameters = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
+        kernel = kernel_from(frame.family(unknowns.wanted), scale**2, parameters, frame.symbols)
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None

@@ -4,7 +4,7 @@ It is updated one observation at a time. For t observed rows and m tracked footp
 ``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
 a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
 row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
-distinct footprints (`mixture.py` counts them), the factor is built from one row each, so that a round's cost
+distinct footprints (`model_average.py` counts them), the factor is built from one row each, so that a round's cost
 depends on the number of distinct regions and not on the number of rounds.
 
 A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
@@ -19,13 +19,12 @@ import math
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from zonal._blas import SHARED_FROM, libraries, one_thread
-from zonal._types import Floats, Ints
+from zonal._blas import libraries, one_thread
+from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.gp.functional_index import FunctionalIndex
+from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.kernels.feedback import AnyFootprints
 
 KNOWN = 1e-12  # of the prior variance: below this a footprint's value counts as known
@@ -43,6 +42,7 @@ KEPT = 384  # most footprints for which all prior covariances are cached
 RESERVED = 128  # rows, and columns, of a new growing array at least
 
 Shape = tuple[int, int]
+Rows = Ints | list[int] | slice  # which rows
 
 
 class GrowingArray:
@@ -89,7 +89,7 @@ class GaussianBelief:
 
     Attributes
     ----------
-    tracked : Tracked
+    tracked : FunctionalIndex
         The footprints.
     mean, variance, prior : array
         Posterior means and variances, and prior variances, by slot.
@@ -160,14 +160,14 @@ class GaussianBelief:
         after.variance = np.concatenate((self.variance, variance))
         return after
 
-    def condition_on(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def condition_on(self, slot: int, reward: float, variance: float, max_variance: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
 
-        `least` is the noise variance of the mean of all rewards of this footprint, this one included.
+        `max_variance` is the noise variance of the mean of all rewards of this footprint, this one included.
         """
         predictive = self.variance.item(slot) + variance
         if predictive <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
-            return self._ignoring(slot, reward, variance, least)
+            return self._ignoring(slot, reward, variance, max_variance)
         after, t, m = self._copy(), self._w.size, self.mean.size
         prior = self.prior.item(slot)
         exact = variance < EXACT * prior
@@ -188,8 +188,8 @@ class GaussianBelief:
         if left[left.argmin()] < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left[slot] > least:
-            left[slot] = least
+        if left[slot] > max_variance:
+            left[slot] = max_variance
         after.variance = left
         return after
 
@@ -246,7 +246,7 @@ class GaussianBelief:
         with one_thread():
             return mean, (prior + prior.T) / 2 - v.T @ v
 
-    def _seen_from_rows(self, keys: NDArray[Any]) -> tuple[Floats, Floats]:
+    def _seen_from_rows(self, keys: Keys) -> tuple[Floats, Floats]:
         """Return the mean of footprints, and their columns of V."""
         if not len(self._w):
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
@@ -284,9 +284,7 @@ class GaussianBelief:
         t, m = self._w.size, self.mean.size
         kept = self._K
         row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.array[slot, :m]
-        if t * m < SHARED_FROM:
-            return row - column @ self._V.array[:t, :m]
-        with one_thread():
+        with one_thread(t * m):
             return row - column @ self._V.array[:t, :m]
 
     def _solve(self, cross: Floats) -> Floats:
@@ -309,21 +307,24 @@ class GaussianBelief:
         assert info == 0, info
         return np.asarray(solution)
 
-    def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> Self:
+    def _ignoring(self, slot: int, reward: float, variance: float, max_variance: float) -> Self:
         """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
         after = self._copy()
         if slot in self.slots:
             after.variance = self.variance.copy()
-            after.variance[slot] = min(self.variance[slot], least)
+            after.variance[slot] = min(self.variance[slot], max_variance)
         else:
             after.fragile = True
         if self._misfits(slot, reward, self.mean.item(slot), variance):
             after._ignore(reward, self.mean.item(slot))
         return after
 
-    def _misfits(self, slots: Any, rewards: Any, implied: Any, variances: Any) -> Any:
+    def _misfits(
+        self, slots: Ints | int, rewards: Floats | float, implied: Floats | float, variances: Floats | float
+    ) -> Flags:
         """Tell which rewards of footprints known exactly contradict what is implied for them."""
-        return abs(rewards - implied) > MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+        far = MISFIT * np.sqrt(self.prior[slots]) + 8 * np.sqrt(variances)
+        return np.asarray(abs(rewards - implied) > far)
 
     def _ignore(self, reward: float, implied: float) -> None:
         """Count a reward that is ignored, and warn of the first."""
@@ -334,13 +335,13 @@ class GaussianBelief:
                 f"{implied:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
             )
 
-    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Any:
+    def _factorise(self, slots: Ints, rewards: Floats, variances: Floats) -> Rows:
         """Write the lower Cholesky factor of the rows that add to the others; return which these are."""
         gram = self._between(slots, slots)
         np.fill_diagonal(gram, gram.diagonal() + variances)
         # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
         factor, info = lapack.dpotrf(gram.copy().T, lower=1, clean=1, overwrite_a=1)
-        kept: Any = slice(None)
+        kept: Rows = slice(None)
         if info or (factor.diagonal() ** 2 <= FRAGILE * self.prior[slots]).any():  # in this order digits are lost
             factor, kept = self._agreeing(gram, slots, rewards, variances)
             if factor is None:
@@ -367,7 +368,7 @@ class GaussianBelief:
         factor = np.tril(factor)[:, :rank] * scale[order][:, None]
         left = gram[others, others] - np.add.reduce(factor[rank:] ** 2, 1)
         if (left < -INDEFINITE * scale[others] ** 2).any():
-            fix = "Give measurements a noise above 0; check a kernel and times of your own."
+            fix = "Give measurements a noise above 0; check a user-defined kernel and times."
             problem = "the covariance of the measurements is not positive definite"
             raise InvalidInput(problem, f"{len(gram)} regions", fix)
         w = lapack.dtrtrs(factor[:rank], rewards[kept], lower=1)[0] if rank else np.zeros(0)

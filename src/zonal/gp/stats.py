@@ -148,7 +148,7 @@ class ObservationStats(NamedTuple):
         Number of rewards.
     distinct : int
         Number of footprints they belong to.
-    lines : dict of (slot, whether its noise is learned) to Line
+    lines : dict of (slot, whether its noise is learned) to RewardStats
     """
 
     total: int = 0

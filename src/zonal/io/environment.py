@@ -36,6 +36,6 @@ def _variables(space: Any) -> Iterator[tuple[str, str]]:
     names = [(axis.name, axis.is_categorical) for axis in space.axes or ()]
     if space.axes is None and not space.is_categorical:
         names = [(name, False) for name in space.names]
-    for name, symbolic in names:
-        for ending in [""] if symbolic else [LOW, HIGH]:
+    for name, is_categorical in names:
+        for ending in [""] if is_categorical else [LOW, HIGH]:
             yield name, variable(name) + ending

@@ -5,8 +5,8 @@ continuous axis, ``1 if x_j == y_j else rho_j`` along a categorical one. (For d 
 is not the radial Matern kernel of the same nu; for RBF the two are the same.) On finite sets of points any
 positive semi-definite function is allowed. A kernel knows points and distances; it must not know regions.
 
-To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
-that returns it.
+To add a kernel, write its profile at lengthscale one, a function of the distance (`stationary.Profile`), and a
+class that returns it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,6 +57,17 @@ class CategoricalFactor:
 Factor = StationaryFactor | CategoricalFactor
 
 
+class KernelAxis(Protocol):
+    """What a kernel needs to know of an axis."""
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its values are symbols, which have no distances."""
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor of a kernel along this axis."""
+
+
 @dataclass(frozen=True)
 class PlainAxis:
     """What a kernel needs to know of an axis or feature that does not change its factor (a ring does)."""
@@ -68,7 +79,7 @@ class PlainAxis:
         return factor
 
 
-def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
+def factors(term: Term, axes: Sequence[KernelAxis]) -> list[Factor]:
     """Return the factors of a product over axes as they are on each axis: around a ring they are wrapped."""
     term_factors = term.along([axis.is_categorical for axis in axes])
     return [axis.factor(factor) for axis, factor in zip(axes, term_factors, strict=True)]
@@ -101,7 +112,7 @@ class Kernel:
             total += term.on_points(a, b)
         return total
 
-    def slopes(self, axes: Sequence[Any]) -> Floats | None:
+    def slopes(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return how much f changes along each axis, as a prior std; None if f has no derivative.
 
         On a continuous axis that of f's derivative; on a categorical one that of the difference of two symbols.
@@ -110,7 +121,7 @@ class Kernel:
         total = np.sum(variances, axis=0)
         return None if np.isnan(total).any() else np.sqrt(total)
 
-    def curvatures(self, axes: Sequence[Any]) -> Floats | None:
+    def curvatures(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return prior stds of f's second derivatives, shape (d, d); None if one of them does not exist."""
         variance = np.zeros((len(axes), len(axes)))
         for term in self.terms:
@@ -120,7 +131,7 @@ class Kernel:
             variance += term.variance * mixed
         return None if np.isnan(variance).any() else np.sqrt(variance)
 
-    def bends(self, axes: Sequence[Any]) -> Floats | None:
+    def bends(self, axes: Sequence[KernelAxis]) -> Floats | None:
         """Return how freely f bends where its slope is given (`Smoothness.bends`); None if that is unknown."""
         if len(self.terms) > 1:  # the formula is for products
             return None
@@ -132,7 +143,7 @@ class Kernel:
 
 
 class Term(Kernel, ABC):
-    """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
+    """A kernel that is a variance times one product over axes; or `spectrum.Motif`, which has no factors."""
 
     variance: float  # prior, of f at a point
 
@@ -144,12 +155,12 @@ class Term(Kernel, ABC):
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
 
-    def variation(self, axes: Sequence[Any]) -> Floats:
+    def variation(self, axes: Sequence[KernelAxis]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
         return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
 
-def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
+def _derivatives(term: Term, axes: Sequence[KernelAxis]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
     lines = [factor for factor in factors(term, axes) if isinstance(factor, StationaryFactor)]
     variances = np.array([factor.profile.derivatives for factor in lines], dtype=float).T
@@ -157,16 +168,16 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 
-def _scale(value: Any, name: str) -> float:
+def _scale(value: float, name: str) -> float:
     """Check a lengthscale, which is squared."""
     number = positive_number(value, name)
     if not SHORTEST <= number <= LONGEST:
-        problem, most = ("short", f"{SHORTEST:g} or more") if number < 1 else ("long", f"{LONGEST:g} at most")
-        raise InvalidInput(f"{name} is too {problem}", number, f"Pass {most}.")
+        problem, limit = ("short", f"{SHORTEST:g} or more") if number < 1 else ("long", f"{LONGEST:g} at most")
+        raise InvalidInput(f"{name} is too {problem}", number, f"Pass {limit}.")
     return number
 
 
-def checked_correlation(value: Any, name: str = "correlation") -> float:
+def checked_correlation(value: float, name: str = "correlation") -> float:
     """Check a correlation of symbols, and return it."""
     number = finite_number(value, name)
     need(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, need
-from zonal.kernels.base import Kernel, StationaryFactor, Term
+from zonal.kernels.base import Kernel, KernelAxis, StationaryFactor, Term
 from zonal.kernels.spectrum import Motif
 from zonal.kernels.stationary import Closed
 
@@ -23,7 +23,7 @@ TRIED_PLACES = 48  # along an axis, at which a profile is tested
 class Custom(Kernel):
     """Any positive semi-definite function of finitely many points. Made by `custom`."""
 
-    function: Callable[[Floats, Floats], Any]
+    function: Callable[[Floats, Floats], ArrayLike]
     variance: float
 
     @property
@@ -52,7 +52,7 @@ def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
     return bool(kernel.terms) and all(hasattr(term, name) for term in kernel.terms for name in NEEDED)
 
 
-def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
+def check_profiles(kernel: Kernel, axes: Sequence[KernelAxis], sides: Floats) -> None:
     """Test the profiles of a kernel along axes of some lengths; raise if one is not a correlation function."""
     if isinstance(kernel, Custom):  # tested on its own points
         return
@@ -66,7 +66,8 @@ def check_profiles(kernel: Kernel, axes: Sequence[Any], sides: Floats) -> None:
         for axis, side, factor in zip(axes, sides.tolist(), factors, strict=True):
             if isinstance(factor, StationaryFactor) and not isinstance(factor.profile, Closed):  # user-defined
                 _check_profile(factor, side, type(term).__name__)  # before it is wrapped around a ring
-                wrapped: Any = axis.factor(factor)
+                wrapped = axis.factor(factor)
+                assert isinstance(wrapped, StationaryFactor)
                 if wrapped is not factor:
                     _check_profile(wrapped, side, type(term).__name__)
 
@@ -96,7 +97,7 @@ def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
 
 
 def custom(
-    function: Callable[[Floats, Floats], Any],  # of points, (n, d) and (m, d), to covariances, (n, m)
+    function: Callable[[Floats, Floats], ArrayLike],  # of points, (n, d) and (m, d), to covariances, (n, m)
     points: Floats,  # shape (n, d): where to test it
 ) -> Custom:
     """Return a kernel from a function, after testing it on some points."""

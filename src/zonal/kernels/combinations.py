@@ -69,7 +69,7 @@ class CombinationVariances(NamedTuple):
     beside: Beside  # all pairs of the parts of each of these
     weights: Floats  # shape (sums, parts)
 
-    def of(self, covariances: Callable[[Any], Floats]) -> Floats:
+    def of(self, covariances: Callable[[Pairs | Beside], Floats]) -> Floats:
         """Return the variances, given a function that computes covariances of the parts."""
         variances = covariances(self.pairs)
         between = covariances(self.beside).reshape(*self.weights.shape, -1)
@@ -109,9 +109,9 @@ class CombinationTable:
     def parts(self, numbers: Floats) -> tuple[Floats, Ints, Floats]:
         """Return the parts of sums, by the first entries of their keys: distinct ones, which each has, weights."""
         entries = [self.entries[-int(number) - 1] for number in numbers.tolist()]
-        most = max(len(weights) for weights, _ in entries)
-        weights = np.zeros((len(entries), most))
-        parts = np.array([[*numbered, *numbered[:1] * (most - len(numbered))] for _, numbered in entries])
+        longest = max(len(weights) for weights, _ in entries)
+        weights = np.zeros((len(entries), longest))
+        parts = np.array([[*numbered, *numbered[:1] * (longest - len(numbered))] for _, numbered in entries])
         for row, (entry_weights, _) in zip(weights, entries, strict=True):
             row[: len(entry_weights)] = entry_weights
         distinct, where = np.unique(parts, return_inverse=True)

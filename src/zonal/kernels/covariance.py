@@ -5,7 +5,7 @@ one-dimensional averages. The layout knows which pairs of intervals are equivale
 each such case. Grids of s^d points therefore cost d averages of s x s values per case, and covariances of several
 models share everything else. On a categorical axis the average over two sets is ``rho + (1 - rho) p . q``, with p
 and q the frequencies of the symbols in them: all completions of a prefix cost no more than the prefix. Motifs are
-not products; their averages are in `motifs.py`.
+not products; their averages are in `spectrum.py`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
-from zonal.kernels.combinations import CombinationPairs, CombinationVariances, Pairs
+from zonal.kernels.categorical import CategoryCovariance, CategoryIndex
+from zonal.kernels.combinations import AnyPairs, Beside, CombinationPairs, CombinationVariances, Pairs
 from zonal.kernels.integrals import quick
 from zonal.kernels.layout import IntervalIndex, PairCases, ProductLayout, RepeatedPairs
 from zonal.kernels.measures import Measure, means
@@ -85,7 +85,7 @@ class AxisCovariance:
                     mean[rows].reshape(-1)[at[which]] = averages
 
     def _grow(self) -> None:
-        """Make room for all cases of the layout."""
+        """Reserve a value for all cases of the layout."""
         more = max(self._intervals.cases - self._values.size, self._values.size)
         self._values = np.concatenate((self._values, np.full(more, np.nan)))
 
@@ -139,23 +139,16 @@ class AxisCovariance:
             covariance._values[cases] = values
 
 
-class CategoryCovariance:
-    """Averages of one factor of a kernel along a categorical axis: rho + (1 - rho) times the overlap."""
-
-    def __init__(self, correlation: float) -> None:
-        self._correlation = correlation
-
-    def of(self, overlap: Floats) -> Floats:
-        """Return the averages of sets with these overlaps."""
-        return self._correlation + (1 - self._correlation) * overlap
-
-
 def averages(
-    layout: Any, measures: Sequence[Any], factor: Factor, same_profile: deque[AxisCovariance] | None = None
+    layout: IntervalIndex | CategoryIndex,
+    measures: Sequence[Measure],
+    factor: Factor,
+    same_profile: deque[AxisCovariance] | None = None,
 ) -> AxisCovariance | CategoryCovariance:
     """Return the averages of a factor of a kernel along an axis with this layout."""
     if isinstance(factor, CategoricalFactor):
         return CategoryCovariance(factor.correlation)
+    assert isinstance(layout, IntervalIndex)
     return AxisCovariance(
         layout, measures, factor.profile, factor.lengthscale, deque() if same_profile is None else same_profile
     )
@@ -164,10 +157,10 @@ def averages(
 class ProductTerm:
     """One term of a kernel: a product over axes, with variance one."""
 
-    def __init__(self, factors: Sequence[Any]) -> None:
+    def __init__(self, factors: Sequence[AxisCovariance | CategoryCovariance]) -> None:
         self._factors = factors
 
-    def of(self, pairs: Pairs) -> Floats:
+    def of(self, pairs: Pairs | Beside) -> Floats:
         """Return the covariances of pairs of footprints."""
         axes = pairs[0]
         product: Floats = self._factors[0].of(axes[0])
@@ -225,11 +218,10 @@ class ProductCovariance:
 
     def __init__(self, kernel: Kernel, tables: CovarianceCache) -> None:
         self._terms = [(term.variance, tables.term(term)) for term in kernel.terms]
-        self._sums = tables.layout.sums
 
-    def of(self, pairs: Any) -> Floats:
+    def of(self, pairs: AnyPairs) -> Floats:
         """Return the covariances of pairs of footprints, some of which may be sums of others."""
-        if self._sums.entries and isinstance(pairs, CombinationPairs | CombinationVariances):
+        if isinstance(pairs, CombinationPairs | CombinationVariances):
             return pairs.of(self.of)
         variance, first = self._terms[0]
         total = first.of(pairs)

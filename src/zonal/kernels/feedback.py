@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from zonal.errors import InvalidInput, is_listed, mapped, named, need, positive_
 from zonal.kernels.measures import STD, GaussianMeasure, Measure, PointMeasure, Uniform
 
 if TYPE_CHECKING:
-    from zonal.spaces import ContinuousAxis, Region, SubsetRegion
+    from zonal.spaces import ContinuousAxis, Region, Space, SubsetRegion
+
+    AnySpace: TypeAlias = Space
 
 
 MOST_POINTS = 10_000_000  # of a grid along an axis, or members chosen from a set
@@ -82,34 +84,34 @@ class Feedback(ABC):
         """Return what measurements of `regions`, all of one space, average over."""
         return regions[0].space.footprints(regions, self)
 
-    def terms(self, region: Any, usual: Feedback) -> list[Term]:
-        """Return what it measures of a region as a weighted sum of others; `usual` is the study's own feedback."""
+    def terms(self, region: Region, default: Feedback) -> list[Term]:
+        """Return what it measures of a region as a weighted sum of others; `default` is that of the study."""
         return [(1.0, region)]
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if a measurement of this kind has no meaning on a space."""
         if space.axes is not None and not space.continuous_axes:
             self._refuse_symbols(space)
         space.check_feedback(self)
 
-    def _refuse_symbols(self, space: Any) -> None:
+    def _refuse_symbols(self, space: AnySpace) -> None:
         for axis in space.axes or ():
             problem = f"a set of symbols ({axis.name}) has no centre and no grid of points"
             need(not axis.is_categorical, problem, self, "Use Mean(), which measures the whole pool.")
 
 
-def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
-    """Return what measurements of `regions` average over, each with its own feedback, or the usual one."""
-    seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
-    all_usual = all(feedback == usual for feedback in seen)
-    return regions[0].space.footprints(regions, usual, None if all_usual else seen)
+def footprints_of(regions: Sequence[Region], default: Feedback) -> Any:
+    """Return what measurements of `regions` average over, each with its own feedback, or the default one."""
+    seen = [region.feedback if isinstance(region.feedback, Feedback) else default for region in regions]
+    all_default = all(feedback == default for feedback in seen)
+    return regions[0].space.footprints(regions, default, None if all_default else seen)
 
 
-def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
+def difference(region: Region, minus: Region | None, default: Feedback) -> list[Term]:
     """Return what is measured of a region, minus the same of another if there is one, as a weighted sum."""
-    terms: list[Term] = region.feedback.terms(region, usual)
+    terms = (region.feedback or default).terms(region, default)
     if minus is not None:
-        terms = terms + [(-weight, part) for weight, part in minus.feedback.terms(minus, usual)]
+        terms = terms + [(-weight, part) for weight, part in (minus.feedback or default).terms(minus, default)]
     return terms
 
 
@@ -125,7 +127,7 @@ class Center(Feedback):
         """Return the position of the member nearest to the centre."""
         return region.nearest(), np.ones(1)
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if the space has a categorical axis."""
         self._refuse_symbols(space)
 
@@ -154,7 +156,7 @@ class Average(Feedback):
         """Return the positions of s members, spread evenly, and their shares."""
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.subsample(self.s)
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if all axes are categorical, or one is and s = 1, or there are too many points."""
         super().check(space)
         if space.axes is not None:
@@ -175,7 +177,7 @@ class Mean(Feedback):
         """Return the positions of all members, and their shares."""
         return region.subsample(len(region.positions))
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Accept every space: any region has a mean."""
 
 
@@ -224,7 +226,7 @@ class Beam(Feedback):
         """Return the call that makes it."""
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""
         super().check(space)
         lines = [axis for axis in space.axes or () if not axis.is_categorical]
@@ -286,18 +288,18 @@ class Slope(Feedback):
         """Raise: along the other axes the measure depends on the study."""
         raise InvalidInput("a slope cannot be the feedback of a study", self, "Pass it to observe().")
 
-    def terms(self, region: Any, usual: Feedback) -> list[Term]:
+    def terms(self, region: Any, default: Feedback) -> list[Term]:
         """Return the upper face minus the lower one, divided by their distance."""
         along = region.space.names.index(self.axis)
         run, *faces = region.faces(along)
         problem = f"this region has no width along axis {self.axis}"
         need(run > 0, problem, region.name, "Give it a width above 0.")
         axis, part = faces[0].along[along]
-        sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # the usual measure of a point is that point
-        low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
+        sharp = np.ptp(axis.rule(part, default, 1, 2)[0]) == 0  # the default measure of a point is that point
+        low, high = (replace(face, feedback=default if sharp else _Face(self.axis, default)) for face in faces)
         return [(1 / run, high), (-1 / run, low)]
 
-    def check(self, space: Any) -> None:
+    def check(self, space: AnySpace) -> None:
         """Raise if there is no such axis, or it has no slopes."""
         if space.axes is None:
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")

@@ -33,8 +33,11 @@ WHOLE = 1024  # members that represent a larger space
 FEW = 32  # members that represent a small region of it
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "smallest": 2}  # members that represent regions while learning
 BLOCK = 15_000  # kernel values at once: arrays above 128 kB would each be requested from the system
-LARGE = 500_000  # values times features at once, for the user's own function, where a call may be expensive
+LARGE = 500_000  # values times features at once, for a user-defined function, where a call may be expensive
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
+
+
+Rows = NDArray[np.object_]  # of `Row`
 
 
 class Representatives:
@@ -82,7 +85,7 @@ class SubsetLayout:
         self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
         self._rows: dict[tuple[bytes, bytes], Row] = {}
 
-    def keys(self, footprints: Subsets, register: bool = True) -> NDArray[Any]:
+    def keys(self, footprints: Subsets, register: bool = True) -> Rows:
         """Return the keys of footprints, shape (1, n).
 
         With `register`, new ones are stored, for footprints that are used repeatedly.
@@ -108,7 +111,7 @@ class SubsetLayout:
         """Return the total weight of footprints: 1 for averages."""
         return np.array([shares.sum() for shares in footprints.shares])
 
-    def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
+    def summed(self, weights: Floats, keys: Rows) -> Rows:
         """Return the key of a weighted sum of footprints: also a row of A."""
         members, averaging = averaging_over((self.met[row.columns], row.shares) for row in keys[0])
         representatives, learning = averaging_over(row.learned_from for row in keys[0])
@@ -117,7 +120,7 @@ class SubsetLayout:
         key[0, 0] = self._row(members, averaging.T @ weights, learned_from, register=True)
         return key
 
-    def cells(self, space: FiniteSpace, depth: int, cells: Ints) -> NDArray[Any]:
+    def cells(self, space: FiniteSpace, depth: int, cells: Ints) -> Rows:
         """Return the keys of cells of a depth, encoded by `space` as runs of members."""
         return self.keys(self._feedback.footprints([space.seen((depth, -1), cell, None) for cell in cells]))
 
@@ -130,11 +133,11 @@ class SubsetLayout:
             self._column[fresh] = np.arange(first, len(self.met))
         return self._column[members]
 
-    def pairs(self, keys: NDArray[Any], others: NDArray[Any]) -> Pairs:
+    def pairs(self, keys: Rows, others: Rows) -> Pairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
         return [], keys, others
 
-    def self_pairs(self, keys: NDArray[Any]) -> Pairs:
+    def self_pairs(self, keys: Rows) -> Pairs:
         """Return what kernels need to know about each footprint with itself."""
         return [], keys, None
 
@@ -153,7 +156,7 @@ class SubsetCovariance:
         self._features = space.features
         self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
         self._kept: dict[int, Floats] = {}  # by number: covariance with every member met
-        self._last: tuple[NDArray[Any] | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
+        self._last: tuple[Rows | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
@@ -169,7 +172,7 @@ class SubsetCovariance:
         many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
         return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
 
-    def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
+    def _with_members(self, rows: Rows, columns: Ints, keep: bool) -> Floats:
         """Return the covariance of some footprints with single members, shape (footprints, members)."""
         covariances = np.empty((len(rows), len(columns)))
         fresh: list[int] = []
@@ -208,7 +211,7 @@ class SubsetCovariance:
             covariances[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
         return covariances
 
-    def _variances(self, rows: NDArray[Any]) -> Floats:
+    def _variances(self, rows: Rows) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
         variances = np.empty(len(rows))
         batch: list[int] = []

@@ -1,7 +1,7 @@
 """Averages for intervals off the grid: the same numbers to about 1e-14, in a fraction of the time.
 
 Cells of a tree share their averages, so few are computed. Each interval off the grid needs its own with every cell
-and under every model, and is worth closed forms and series. Cells keep what `profiles.py` computes, to the last
+and under every model, and is worth closed forms and series. Cells keep what `stationary.py` computes, to the last
 digit: searches must not change.
 """
 

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Flags, Floats, Ints
+from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.combinations import Beside, CombinationPairs, CombinationTable, CombinationVariances, Pairs
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.measures import Measure
+
+if TYPE_CHECKING:
+    from zonal.spaces import AxisSpace
 
 PairCases = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
@@ -148,17 +152,17 @@ class IntervalIndex:
         if others is None:
             others = keys
         kinds, their_kinds = keys[KIND].astype(np.intp), others[KIND].astype(np.intp)
-        start, room, ours, theirs = self._pairs[kinds, :, their_kinds].T
-        lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), room)
+        start, lags, ours, theirs = self._pairs[kinds, :, their_kinds].T
+        lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), lags)
         return (start + lag).astype(np.intp), keys, others
 
     def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
         """Return the cases between cells of one kind and other intervals."""
-        start, room, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
+        start, lags, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
         lag = places[:, None] * ours
         theirs *= others[PLACE]
         lag -= theirs
-        np.minimum(np.abs(lag, out=lag), room, out=lag)
+        np.minimum(np.abs(lag, out=lag), lags, out=lag)
         lag += start
         cases: Ints = lag.astype(np.intp)
         return cases
@@ -212,7 +216,7 @@ class IntervalIndex:
         return self._half is not None or abs(wide - round(wide / narrow) * narrow) <= ROUNDING * wide
 
     def _can_hold(self, kind: int) -> bool:
-        """Tell whether there may be one more kind, after making room for it."""
+        """Tell whether there may be one more kind, after enlarging the table for it."""
         if kind >= MOST_KINDS:
             return False
         size = self._pairs.shape[0]
@@ -240,12 +244,12 @@ class IntervalIndex:
             half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
             if seen != view or not self._fits(width, other):
                 continue
-            room = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
+            lags = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
             ours, theirs = (times, 1) if width > other else (1, times)
-            self._pairs[kind, :, number] = end, room, ours, theirs
-            self._pairs[number, :, kind] = end, room, theirs, ours
-            pieces.append((end, room, half, wide, narrow))
-            end += room + 1
+            self._pairs[kind, :, number] = end, lags, ours, theirs
+            self._pairs[number, :, kind] = end, lags, theirs, ours
+            pieces.append((end, lags, half, wide, narrow))
+            end += lags + 1
         self._write_sections(pieces, end, view)
         self._kinds[width, view], self.cases = kind, end
         for single in self._single.values():
@@ -256,18 +260,18 @@ class IntervalIndex:
     def _write_sections(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
         """Write the cases of new sections into the list, which then has `end` entries."""
         self._reserve(end)
-        for first, room, half, wide, narrow in pieces:
-            section = self._list[:, first : first + room]
-            section[0] = half * np.arange(room)
+        for first, lags, half, wide, narrow in pieces:
+            section = self._list[:, first : first + lags]
+            section[0] = half * np.arange(lags)
             section[1], section[2], section[3] = wide, narrow, view
 
     def _reserve(self, end: int) -> None:
-        """Make room in the list for `end` entries."""
+        """Reserve `end` entries of the list."""
         if end > self._list.shape[1]:
             self._list = np.concatenate((self._list, np.full((5, max(end, self.cases)), np.nan)), axis=1)
 
     def _register_single(self, key: Floats, register: bool) -> Floats:
-        """Return the key of an interval not on the grid as a kind of its own, or unchanged if there is no room."""
+        """Return the key of an interval off the grid as a kind of its own, or unchanged if there are too many."""
         name = key.item(CENTER), key.item(WIDTH), int(key[VIEW])
         if name in self._single:
             return self._single[name]
@@ -310,63 +314,6 @@ class IntervalIndex:
         self.cases = end
 
 
-class CategoryIndex:
-    """The sets of symbols of one axis, and the probability that two of them draw the same symbol."""
-
-    rows = 1
-
-    def __init__(self, axis: Any) -> None:
-        self._axis = axis
-        self._numbers: dict[float, int] = {}
-        self._frequencies = np.zeros((0, len(axis.symbols)))
-        self._overlap = np.zeros((0, 0))
-
-    def keys(self, pools: Floats, shares: Floats, views: Sequence[int], register: bool) -> Floats:
-        """Return the keys of sets of symbols, shape (1, n): their numbers in order of entry."""
-        wanted, numbers = pools.tolist(), self._numbers
-        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in numbers]
-        if fresh:
-            self._register(fresh)
-            numbers = self._numbers
-        return np.array([[numbers[pool] for pool in wanted]], dtype=float)
-
-    def _register(self, fresh: list[float]) -> None:
-        """Number new sets, and compute their overlaps with all."""
-        more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
-        every = np.concatenate([self._frequencies, more])
-        overlap = np.empty((len(every), len(every)))
-        old = len(self._frequencies)
-        overlap[:old, :old] = self._overlap
-        # No matrix product: its last digit could depend on how many are multiplied at once.
-        overlap[old:] = np.add.reduce(more[:, None] * every, -1)
-        overlap[:old, old:] = overlap[old:, :old].T
-        self._frequencies, self._overlap = every, overlap
-        self._numbers = {**self._numbers, **{pool: old + j for j, pool in enumerate(fresh)}}
-
-    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
-        """Return the keys of parts of the axis: all symbols together, or single symbols."""
-        pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
-        return self.keys(pools, pools, (), register=True)
-
-    def pairs(self, keys: Floats, others: Floats) -> Floats:
-        """Return the overlaps of all pairs, shape (some, others)."""
-        overlap: Floats = self._overlap[keys[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
-        return overlap
-
-    repeated = pairs
-
-    def self_pairs(self, keys: Floats, others: Floats | None = None) -> Floats:
-        """Return the overlap of each set with itself, or with the one at the same place among others."""
-        theirs = keys if others is None else others
-        overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
-        return overlap
-
-    def frequencies(self, keys: Floats) -> Floats:
-        """Return the frequency of every symbol within some sets, shape (n, symbols)."""
-        frequencies: Floats = self._frequencies.take(keys[0].astype(np.intp), axis=0)
-        return frequencies
-
-
 class ProductLayout:
     """Footprints that are products over axes: one interval, or set of symbols, per axis.
 
@@ -407,7 +354,7 @@ class ProductLayout:
             [part.keys(center, width, views, register) for part, center, width in by_axis], register
         )
 
-    def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
+    def cells(self, space: AxisSpace, depth: int, cells: NDArray[np.int64]) -> Floats:
         """Return the keys of cells of a depth, encoded by `space` as rows of parts of the axes."""
         pieces = space.pieces(depth)
         if not pieces[1:]:

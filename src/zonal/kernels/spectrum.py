@@ -21,7 +21,7 @@ import numpy as np
 from zonal._blas import one_thread
 from zonal._types import Floats
 from zonal.errors import InvalidInput, listed, need, positive_number, whole_number
-from zonal.kernels.base import Factor, Term, checked_correlation
+from zonal.kernels.base import Factor, KernelAxis, Term, checked_correlation
 from zonal.kernels.combinations import Beside, Pairs
 from zonal.kernels.layout import ProductLayout
 
@@ -70,7 +70,7 @@ class Motif(Term):
         """Raise: this kernel is not a product over axes."""
         raise _misplaced(self)
 
-    def variation(self, axes: Sequence[Any]) -> Floats:
+    def variation(self, axes: Sequence[KernelAxis]) -> Floats:
         """Return the prior variance of f's change with one symbol, by position, averaged over sequences."""
         length = len(axes)
         lengths = [long for long in self.lengths if long <= length]
@@ -101,9 +101,9 @@ class Pieces:
         self._root = unlike * np.eye(size) + (all_alike - unlike) / size
         # Of entered pools, by number; NaN if not computed yet.
         self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))
-        self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
+        self._last: tuple[Pairs | Beside | None, Floats] = None, np.zeros(0)
 
-    def of(self, pairs: Pairs) -> Floats:
+    def of(self, pairs: Pairs | Beside) -> Floats:
         """Return the covariances of pairs of pools; the last answer is cached, as all models need the same."""
         last, covariances = self._last
         if last is not pairs:
@@ -200,6 +200,6 @@ def _misplaced(kernel: Motif) -> InvalidInput:
     return InvalidInput("a Motif kernel is for sequences", kernel, fix)
 
 
-def usual_lengths(size: int) -> list[int]:
+def default_lengths(size: int) -> list[int]:
     """Return the lengths of pieces that are learned for an alphabet: those with not too many pieces."""
     return [long for long in LENGTHS if size**long <= MOST_PIECES]

@@ -93,7 +93,7 @@ class Profile(ABC):
         gap, wide, spread = gap[soft], wide[soft], spread[soft]
         edge, tail = 0.5 * wide, WIDE * spread
 
-        def density(case: Any, t: Floats) -> Floats:
+        def density(case: Ints, t: Floats) -> Floats:
             std = spread[case]
             return np.asarray((ndtr((t + edge[case]) / std) - ndtr((t - edge[case]) / std)) / wide[case])
 

@@ -20,8 +20,9 @@ import numpy as np
 from zonal._types import Floats
 from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
 from zonal.kernels.base import Factor
+from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import CategoryIndex, IntervalIndex
+from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import Measure
 from zonal.spaces.base import RESTORE, ROUNDING, PartLike
 

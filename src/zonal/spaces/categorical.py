@@ -11,8 +11,8 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
+from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
-from zonal.kernels.layout import CategoryIndex
 from zonal.spaces.axes import Axis, Part, Symbol
 from zonal.spaces.base import PartLike
 
