@@ -220,8 +220,8 @@ class BoundPolicy:
     """A policy bound to a problem. A user-defined one has `choose`, and whatever differs from these defaults.
 
     Rows are rows of the tree: positions in its columns. Rounds are counted from 1: `t` is the number of trials
-    measured and pending, plus 1 (in `should_expand`, the number measured). `PolicyContext`, `Views` and `RngFactory`
-    say what they are.
+    measured and pending, plus 1 (in `should_expand`, the number measured). `PolicyContext`, `Views` and
+    `RngFactory` say what they are.
 
     Attributes
     ----------

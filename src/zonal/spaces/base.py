@@ -154,7 +154,7 @@ class Region(ABC):
         """Return the name, and the node if it has one."""
         return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
 
-    def viewer(self) -> Feedback:
+    def _viewer(self) -> Feedback:
         """Return the feedback this region is measured with; raise if it has none."""
         if self.feedback is None:
             raise InvalidInput(
