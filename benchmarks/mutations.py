@@ -86,7 +86,7 @@ FAULTS = {
         "tree.py", "return self.leaf & ~self.smallest", "return self.leaf", "test_tree.py"
     ),
     "standard errors of own rewards": Fault(
-        "tree.py", "np.sqrt(share * known)", "np.sqrt(known)", "test_tree.py policies"
+        "tree.py", "np.sqrt(share * weighed_variance)", "np.sqrt(weighed_variance)", "test_tree.py policies"
     ),
     "a fourth failure bars a region": Fault(
         "engine/commands.py", "MAX_FAILURES = 3", "MAX_FAILURES = 4", "test_exhaustion.py study/test_allowing.py"
@@ -110,7 +110,7 @@ FAULTS = {
         "policies paper test_trajectory.py",
     ),
     "AVE-StoOO's beta": Fault(
-        "policies/beta.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "policies paper test_trajectory.py"
+        "policies/beta.py", "4 * math.log(whole", "2 * math.log(whole", "policies paper test_trajectory.py"
     ),
     "delta a depth too low": Fault(
         "policies/deltas.py", "self.c * self.rho**depth", "self.c * self.rho**(depth + 1)", "policies paper"

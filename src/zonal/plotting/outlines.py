@@ -6,8 +6,8 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.spaces import Axis, Hierarchy, IntegerAxis, PeriodicAxis, ProductRegion, Region, Sequences
-from zonal.spaces.area_names import JOINT
 from zonal.spaces.axes import Part
+from zonal.spaces.hierarchy_names import JOINT
 
 
 def outline(region: Region) -> Floats:

@@ -1,27 +1,28 @@
 """Spaces, their regions, and how a region is split.
 
 A region is a product over axes (`product_region.py`: a part of each axis; split in `axis_space.py`) or a set of
-weighted members (`members.py`, split by position in `points.py` or by the user in `hierarchy.py`). Nothing else.
-An axis knows measures and kernels one pair at a time (`averages`); these modules must not know beliefs or
-policies.
+weighted members (`subset_region.py`, split by position in `points.py` or by the user in `hierarchy.py`). Nothing
+else. `base.py` and `axes.py` say what every region, space and axis answers. An axis knows measures and kernels one
+pair at a time (`kernels`); these modules must not know models or policies, nor the page, sheets and plots.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from zonal.errors import attribute
-from zonal.spaces.axes import Axis, ContinuousAxis
+from zonal.spaces.axes import Axis
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.base import Node, Overlapping, Region, Space, with_feedback
 from zonal.spaces.box import Box, Product, has_symbols
 from zonal.spaces.categorical import CategoricalAxis
+from zonal.spaces.continuous import ContinuousAxis
 from zonal.spaces.finite import FiniteSpace, Level
 from zonal.spaces.hierarchy import Hierarchy
-from zonal.spaces.member_region import SubsetRegion
 from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 from zonal.spaces.points import Points
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.sequences import Sequences
+from zonal.spaces.subset_region import SubsetRegion
 
 
 def as_space(given: Any) -> Any:

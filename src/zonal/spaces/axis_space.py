@@ -18,7 +18,7 @@ from zonal._types import Flags, Floats, Ints
 from zonal.errors import InvalidInput, is_listed, need, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Axis, ContinuousAxis, Symbol
+from zonal.spaces.axes import Axis, Symbol
 from zonal.spaces.base import (
     DEEPEST,
     RESTORE,
@@ -30,6 +30,7 @@ from zonal.spaces.base import (
     checked_node,
     checked_view,
 )
+from zonal.spaces.continuous import ContinuousAxis
 from zonal.spaces.grids import arranged
 from zonal.spaces.product_region import MOST_LEVELS, ProductRegion, node_of, parts_of
 from zonal.spaces.text import parts_in_text, space_text
@@ -357,11 +358,11 @@ class AxisSpace(Space):
         edge = next(iter(first), 0) if is_listed(first) and not isinstance(first, str) else 0
         return not isinstance(first, str) and (isinstance(edge, str) or not is_listed(edge))
 
-    def describe(self, region: ProductRegion) -> str:
+    def _describe(self, region: ProductRegion) -> str:
         """Return the name of a region."""
         return ", ".join([f"{axis.name} {axis.text(part)}" for axis, part in region.along])
 
-    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+    def _as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return by axis [low, high], or the symbol or symbols of a categorical one."""
         return {axis.name: axis.to_json(part) for axis, part in region.along}
 
@@ -373,7 +374,7 @@ class AxisSpace(Space):
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
 
-    def point(self, values: Sequence[Symbol]) -> Mapping[str, Symbol] | str:
+    def _point(self, values: Sequence[Symbol]) -> Mapping[str, Symbol] | str:
         """Return a point, given its value on each axis: these by name."""
         return dict(zip(self.names, values, strict=True))
 

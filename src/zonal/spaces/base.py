@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Node = tuple[int, int]
 PartLike = ArrayLike  # a part of an axis as users describe it: a pair of numbers or one, a symbol or several
 # A region as users describe it: by its parts, by its members or their names, or by its own name.
-RegionLike: TypeAlias = "Region | Mapping[str, PartLike | None] | Sequence[Hashable] | ArrayLike | date"
+RegionLike: TypeAlias = "Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date"
 Forbidden: TypeAlias = "RegionLike | Sequence[RegionLike] | Callable[[Region], bool] | None"
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
@@ -150,7 +150,7 @@ class Region(ABC):
         """Return the name, and the node if it has one."""
         return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
 
-    def viewer(self) -> Feedback:
+    def _viewer(self) -> Feedback:
         """Return the feedback this region is measured with; raise if it has none."""
         if self.feedback is None:
             raise InvalidInput(

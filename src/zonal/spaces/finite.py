@@ -25,7 +25,7 @@ from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
 from zonal.spaces.base import RESTORE, Node, Region, RegionLike, Space, as_array, checked_node, checked_view
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
-from zonal.spaces.member_region import SubsetRegion
+from zonal.spaces.subset_region import SubsetRegion
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class FiniteSpace(Space):
         vars(self).update(attributes, names=tuple(names), _levels=tuple(levels))
 
     @abstractmethod
-    def describe(self, region: SubsetRegion) -> str:
+    def _describe(self, region: SubsetRegion) -> str:
         """Return the name of a region."""
 
     @abstractmethod
-    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
+    def _as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return a region as plain numbers and texts."""
 
     @property

@@ -32,7 +32,9 @@ from zonal.io.dataframes import (
 )
 from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.area_names import (
+from zonal.spaces.base import PartLike, RegionLike
+from zonal.spaces.finite import FiniteSpace, nested_levels
+from zonal.spaces.hierarchy_names import (
     ANYTHING,
     JOINT,
     MEMBERS,
@@ -41,10 +43,8 @@ from zonal.spaces.area_names import (
     path_of_levels,
     path_of_name,
 )
-from zonal.spaces.base import PartLike, RegionLike
-from zonal.spaces.finite import FiniteSpace, nested_levels
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
-from zonal.spaces.member_region import SubsetRegion
+from zonal.spaces.subset_region import SubsetRegion
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
@@ -278,7 +278,7 @@ class Hierarchy(FiniteSpace):
         """Return the positions of the leaves whose paths begin with this one."""
         return [place for place, leaf in enumerate(self.paths) if leaf[: len(path)] == path]
 
-    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
+    def _as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
         shared = self.shared_path(region)
         if not (shared and self._is_whole(region)):
@@ -306,7 +306,7 @@ class Hierarchy(FiniteSpace):
         label_sets = self.label_sets
         return in_order(by_name(values, label_sets[1], what), label_sets, what)
 
-    def describe(self, region: SubsetRegion) -> str:
+    def _describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
         name = JOINT.join(self.shared_path(region)) or WHOLE
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"

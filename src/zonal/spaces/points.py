@@ -18,7 +18,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import ROUNDING, Node, PartLike, RegionLike, as_array
 from zonal.spaces.finite import FiniteSpace, Level, sums
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
-from zonal.spaces.member_region import SubsetRegion
+from zonal.spaces.subset_region import SubsetRegion
 
 
 @hinting()
@@ -114,7 +114,7 @@ class Points(FiniteSpace):
     def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return not is_listed(first)  # a list of texts is a list of regions
 
-    def as_dict(self, region: SubsetRegion) -> dict[str, Any]:
+    def _as_dict(self, region: SubsetRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
 
@@ -135,14 +135,14 @@ class Points(FiniteSpace):
             (depth, index)
             for depth, level in enumerate(self._levels)
             for index in np.flatnonzero(level.stop - level.start == number).tolist()
-            if self.describe(self.cell((depth, index))) == name
+            if self._describe(self.cell((depth, index))) == name
         ]
         fix = "Pass row numbers or labels, or the name of a region of the tree."
         need(nodes, "there is no such region of points", name, fix)
         need(len(nodes) == 1, "this name fits several regions", name, fix)
         return nodes[0]
 
-    def describe(self, region: SubsetRegion) -> str:
+    def _describe(self, region: SubsetRegion) -> str:
         """Return the number of points, and the range of their features."""
         number = len(region.positions)
         spans = ", ".join(

@@ -56,11 +56,11 @@ class ProductRegion(Region):
     @property
     def name(self) -> str:
         """A readable name: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``."""
-        return self.space.describe(self)
+        return self.space._describe(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
-        return self.space.as_dict(self)
+        return self.space._as_dict(self)
 
     @property
     def bounds(self) -> Floats:
@@ -108,7 +108,7 @@ class ProductRegion(Region):
 
     def _places(self) -> list[tuple[Floats, Floats]]:
         """Return positions and weights of the representative points along each axis."""
-        feedback = self.viewer()
+        feedback = self._viewer()
         places = [axis.rule(part, feedback) for axis, part in self.along]
         if len(places) > 1 and math.prod(len(place) for place, _ in places) > MOST_POINTS:
             raise InvalidInput(
@@ -129,7 +129,7 @@ class ProductRegion(Region):
         drawn = [axis.sample(part, number, rng) for axis, part in self.along]
         if self.space.continuous:
             return np.stack(drawn, axis=1)
-        return [self.space.point(values) for values in zip(*drawn, strict=True)]
+        return [self.space._point(values) for values in zip(*drawn, strict=True)]
 
     @property
     def x(self) -> Any:

@@ -173,11 +173,11 @@ class Sequences(AxisSpace):
         region = self._of(parts, feedback)
         return self._cell_or(region) if isinstance(pool, str) else region
 
-    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+    def _as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
         return {SEQUENCE: region.name}
 
-    def point(self, values: Sequence[Symbol]) -> str:
+    def _point(self, values: Sequence[Symbol]) -> str:
         """Return a sequence as text, given its symbol at each position."""
         return self._joint.join(map(str, values))
 
@@ -225,7 +225,7 @@ class Sequences(AxisSpace):
         need(len(place) == self.length, problem, sequence, "Correct it.")
         return place
 
-    def describe(self, region: ProductRegion) -> str:
+    def _describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         pools: Any = region.symbols
         return self._joint.join(self._codes.get(pool) or f"[{self._joint.join(pool)}]" for pool in pools)

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from zonal.errors import InvalidInput
-from zonal.spaces.axes import Axis, ContinuousAxis
+from zonal.spaces.axes import Axis
 from zonal.spaces.base import PartLike
 from zonal.spaces.categorical import CategoricalAxis
+from zonal.spaces.continuous import ContinuousAxis
 
 if TYPE_CHECKING:
     from zonal.spaces.axis_space import AxisSpace

@@ -38,11 +38,11 @@ class SubsetRegion(Region):
     @property
     def name(self) -> str:
         """A readable name: ``"2 points: dose 4..8"``, ``"NSW > Mid North Coast"``."""
-        return self.space.describe(self)
+        return self.space._describe(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
-        return self.space.as_dict(self)
+        return self.space._as_dict(self)
 
     @cached_property
     def positions(self) -> Ints:
@@ -86,12 +86,12 @@ class SubsetRegion(Region):
     @property
     def points(self) -> Floats:
         """The features of the members that are measured, shape (n, d)."""
-        return np.asarray(self.space.features[self.viewer().seen(self)[0]])
+        return np.asarray(self.space.features[self._viewer().seen(self)[0]])
 
     @property
     def weights(self) -> Floats:
         """The weights of the members that are measured, shape (n,); they add up to 1."""
-        return self.viewer().seen(self)[1]
+        return self._viewer().seen(self)[1]
 
     @property
     def x(self) -> Any:
