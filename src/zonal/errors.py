@@ -147,7 +147,7 @@ def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> 
         number = float(value)
     except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a single number", value, fix) from None
-    need(math.isfinite(number), f"{name} must be finite", value, fix)
+    require(math.isfinite(number), f"{name} must be finite", value, fix)
     return number
 
 
@@ -163,7 +163,7 @@ def duration(value: Any, name: str) -> float:
     """Check that `value` is a number of seconds that can be waited, and return it."""
     number = positive_number(value, name)
     fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait for ever."
-    need(number <= LONGEST_WAIT, f"{name} is longer than can be waited", value, fix)
+    require(number <= LONGEST_WAIT, f"{name} is longer than can be waited", value, fix)
     return number
 
 
@@ -171,8 +171,8 @@ def standard_deviation(value: Any, name: str) -> float:
     """Check that `value` is a standard deviation (zero means exact), and return it."""
     fix = "Pass a standard deviation of 0 or more."
     number = finite_number(value, name, fix)
-    need(number >= 0, f"{name} must not be negative", value, fix)
-    need(number <= LARGEST_STD, f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
+    require(number >= 0, f"{name} must not be negative", value, fix)
+    require(number <= LARGEST_STD, f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
     return number
 
 
@@ -180,7 +180,7 @@ def probability(value: Any, name: str) -> float:
     """Check that `value` lies strictly between 0 and 1, and return it as a float."""
     fix = "Pass a number strictly between 0 and 1."
     number = finite_number(value, name, fix)
-    need(0 < number < 1, f"{name} must lie strictly between 0 and 1", value, fix)
+    require(0 < number < 1, f"{name} must lie strictly between 0 and 1", value, fix)
     return number
 
 
@@ -193,14 +193,14 @@ def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_W
         number = operator.index(value)
     except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
-    need(number >= least, f"{name} must be at least {least}", value, fix)
-    need(most is None or number <= most, f"{name} is too large", value, f"Pass {most} at most.")
+    require(number >= least, f"{name} must be at least {least}", value, fix)
+    require(most is None or number <= most, f"{name} is too large", value, f"Pass {most} at most.")
     return number
 
 
 def truth(value: Any, name: str) -> bool:
     """Check that `value` is True or False, and return it."""
-    need(isinstance(value, bool | np.bool_), f"{name} must be True or False", value, "Pass one of them.")
+    require(isinstance(value, bool | np.bool_), f"{name} must be True or False", value, "Pass one of them.")
     return bool(value)
 
 
@@ -220,7 +220,7 @@ def named(value: Any, what: str) -> str:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         value = str(whole_number(value, what, -LARGEST_WHOLE))
     name = text(value, what)
-    need(name.strip(), f"{what} must not be empty", value, "Give it a name.")
+    require(name.strip(), f"{what} must not be empty", value, "Give it a name.")
     return name
 
 
@@ -234,12 +234,12 @@ def is_listed(what: object) -> TypeGuard[Iterable[Any]]:
 
 def listed(what: Any, problem: str, fix: str) -> list[Any]:
     """Return the entries of something that can be listed; raise `problem` for anything else, and for text."""
-    need(is_listed(what) and not isinstance(what, TEXTS) and not is_masked(what), problem, what, fix)
+    require(is_listed(what) and not isinstance(what, TEXTS) and not is_masked(what), problem, what, fix)
     try:
         entries = list(islice(iter(what), MAX_LISTED + 1))
     except Exception as error:  # whatever a user's object raises
         raise InvalidInput(f"{problem}: it cannot be listed ({type(error).__name__})", what, fix) from None
-    need(len(entries) <= MAX_LISTED, f"{problem}: it has more than {MAX_LISTED} entries", what, fix)
+    require(len(entries) <= MAX_LISTED, f"{problem}: it has more than {MAX_LISTED} entries", what, fix)
     return entries
 
 
@@ -261,7 +261,7 @@ def one_or_several(given: Any, name: str, check: Callable[[Any, str], float]) ->
     problem, fix = f"{name} must be a number or one number per axis", "Flatten it."
     entries = listed(given, problem, fix)
     nested = any(is_listed(entry) and not isinstance(entry, TEXTS) for entry in entries)
-    need(entries and not nested, problem, given, fix)
+    require(entries and not nested, problem, given, fix)
     return tuple(check(value, name) for value in entries)
 
 
@@ -291,13 +291,13 @@ def attribute(what: object, name: str) -> Any:
         return None
 
 
-def need(holds: object, problem: str, value: object, fix: str) -> None:
+def require(holds: object, problem: str, value: object, fix: str) -> None:
     """Raise unless something holds."""
     if not holds:
         raise InvalidInput(problem, value, fix)
 
 
-def refuse(wrong: Iterable[object], problem: str, fix: str) -> None:
+def reject(wrong: Iterable[object], problem: str, fix: str) -> None:
     """Raise for the first of some wrong values, if there are any."""
     for value in wrong:
         raise InvalidInput(problem, value, fix)
@@ -322,7 +322,7 @@ def random_generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     # Anything else is checked number by number: numpy may end the interpreter on what it does not expect.
     several = isinstance(rng, list | tuple) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
-    need(not several or len(rng), problem, rng, fix)
+    require(not several or len(rng), problem, rng, fix)
     numbers = [_seed_number(number, problem, rng, fix) for number in (rng if several else [rng])]
     return np.random.default_rng(numbers if several else numbers[0])
 
@@ -330,5 +330,5 @@ def random_generator(rng: Any) -> np.random.Generator:
 def _seed_number(value: Any, problem: str, rng: object, fix: str) -> int:
     """Check one number of a seed, and return it."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    need(whole and value >= 0 and int(value).bit_length() <= LONGEST_SEED, problem, rng, fix)
+    require(whole and value >= 0 and int(value).bit_length() <= LONGEST_SEED, problem, rng, fix)
     return int(value)

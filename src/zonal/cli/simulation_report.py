@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zonal.engine.noise import PerWeight
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, reject, require
 from zonal.io.files import write_picture
 from zonal.io.recipe_text import Recipe
 from zonal.kernels.base import Matern
@@ -41,7 +41,7 @@ def _campaign(recipe: Recipe, space: Any) -> _Campaign:
         settings = settings_of(recipe, space)
         noise, rng = settings.pop("noise", None), settings.pop("rng", 0)
         has_noise = noise is not None and getattr(noise, "std", 0.0) is not None
-        need(has_noise, "a simulation needs the noise of a measurement", noise, "Give it as a number.")
+        require(has_noise, "a simulation needs the noise of a measurement", noise, "Give it as a number.")
         Study(space, **{**settings, "noise": noise, "budget": 1})  # raises before hours pass, naming the place
     return _Campaign(
         noise, rng, {name: value for name, value in settings.items() if name not in ("budget", "direction")}
@@ -59,14 +59,16 @@ def rehearsed(
     out: Path,
 ) -> Iterator[str]:
     """Rehearse a campaign on a table, write the plot and yield the lines of a report."""
-    need(len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several.")
+    require(
+        len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several."
+    )
     landscape, (budget,) = landscape_for(recipe, **table), budgets
     number = landscape.space.leaves(landscape.space.max_depth())
     noise, rng, settings = planned = _campaign(recipe, landscape.space)
     settings |= {"noise": noise} if given else {}
     priced = any(settings.get(name) for name in PRICES)
     fix = "Measure each of them instead of searching."
-    need(priced or budget < number, f"the budget covers all {number} smallest regions", budget, fix)
+    require(priced or budget < number, f"the budget covers all {number} smallest regions", budget, fix)
     share = "" if priced else f" ({budget / number:.1%})"
     yield f"{table['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {planned.about}"
     best = within_reach(landscape, settings.get("forbidden")).best()
@@ -126,7 +128,7 @@ def powered(
     else:
         model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
         stray = [option for option, words in model.items() if words]
-        refuse(stray, "with a table no functions are drawn", "Leave it out.")
+        reject(stray, "with a table no functions are drawn", "Leave it out.")
         landscape = landscape_for(recipe, **table)
         space, drawn, about = landscape.space, {"landscape": landscape}, f"the values of {table['table']}"
         noise, rng, settings = planned = _campaign(recipe, space)
@@ -166,16 +168,16 @@ def _model(
 ) -> dict[str, Any]:
     """Return the model that functions are drawn from, as arguments of `power`."""
     either = signal is None or variance is None
-    need(either, "--variance is the square of --signal", variance, "Pass one of the two.")
+    require(either, "--variance is the square of --signal", variance, "Pass one of the two.")
     if kernel is not None:
         options = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale}
         stray = [option for option, value in options.items() if value is not None]
-        refuse(stray, "the recipe has a kernel already", "Leave one of them out.")
+        reject(stray, "the recipe has a kernel already", "Leave one of them out.")
         return {"kernel": kernel}
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
     if lengthscale is None:
         return {"signal": std}
-    need(space.continuous_axes, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
+    require(space.continuous_axes, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
     return {"kernel": Matern(std**2, lengthscale)}
 
 

@@ -18,7 +18,7 @@ from zonal.cli.options import (
     study_command,
 )
 from zonal.cli.trials import budget_line
-from zonal.errors import need
+from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
 from zonal.storage.verify import first_difference
@@ -44,7 +44,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
     if kind != "csv" and (separator or decimal):
         raise click.UsageError("--sep and --decimal are for a sheet: leave --format out.")
     itself = study.path is not None and out is not None and out.exists() and out.samefile(study.path)
-    need(not itself, "this is the study itself", str(out), "Name another file.")
+    require(not itself, "this is the study itself", str(out), "Name another file.")
     if kind == "csv":
         file = SheetFile(Path("trials.csv") if out is None else out, separator, decimal, new=out is not None)
         if out is None:
@@ -54,7 +54,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
             echo_err(f"{out}: {budget_line(study)}")
         return
     plain = out is None or not out.name.lower().endswith(tuple(ENDINGS))
-    need(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
+    require(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
     text = {"json": document, "events": exported}[kind](study)
     if out is None:
         click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte

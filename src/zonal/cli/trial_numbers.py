@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from zonal.errors import InvalidInput, ZonalError, need
+from zonal.errors import InvalidInput, ZonalError, require
 from zonal.io.tables import ENDINGS
 from zonal.study import sheets
 from zonal.study.history import history
@@ -48,5 +48,5 @@ def numbered(study: Study, trial: int | str, state: str, observation: bool = Fal
     same = ((record, past[-1].state) for record, past in history(study) if record.region.key == region.key)
     numbers = [record.number for record, now in same if now == state]  # only observations are "observed"
     many = f"{len(numbers)} {what}s {how} ({', '.join(map(str, numbers))})" if numbers else f"no {what} {how}"
-    need(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
+    require(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
     return numbers[0]

@@ -12,7 +12,7 @@ import click
 from zonal.cli import options
 from zonal.cli.trial_numbers import TRIAL, numbered
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, refuse
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, reject
 from zonal.io.result_table import Listing, counted
 from zonal.io.spreadsheet import SheetFile
 from zonal.io.tables import read_table
@@ -308,7 +308,7 @@ def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, 
     numbers = dict.fromkeys(numbered(study, trial, "pending") for trial in trials)
     stray = [number for number in numbers if number not in pending]
     shown = ", ".join(map(str, sorted(pending))) or "none"
-    refuse(stray, "nothing was changed: this trial is not pending", f"Pending: {shown}.")
+    reject(stray, "nothing was changed: this trial is not pending", f"Pending: {shown}.")
 
     def close_all(draft: Study) -> None:
         for number in numbers:

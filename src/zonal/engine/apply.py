@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from zonal.engine import events
 from zonal.engine.trial_history import outcomes
-from zonal.errors import InvalidInput, need
+from zonal.errors import InvalidInput, require
 from zonal.gp.stats import UNMEASURED
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
@@ -180,7 +180,7 @@ def _fit(state: State, event: events.Fitted) -> None:
     fit, learner, frame = event.fit, state.problem.learner, state.problem.frame
     families = len(frame.families(learner.unknowns.wanted)) if fit.best else 0
     in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
-    need(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
+    require(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
     state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
     state.rebase()
     if fit.model.noise is not None:

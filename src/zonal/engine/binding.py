@@ -12,7 +12,7 @@ from zonal.engine import replies
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.views import views
-from zonal.errors import InvalidInput, need
+from zonal.errors import InvalidInput, require
 from zonal.kernels.base import Kernel
 from zonal.policies.base import BoundPolicy, PolicyContext
 from zonal.policies.deltas import Variation
@@ -55,7 +55,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             zero=state.prior_mean,
         )
     )
-    need(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")
+    require(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")
     return bound
 
 

@@ -21,8 +21,8 @@ from zonal.errors import (
     TrialError,
     finite_number,
     mapped,
-    need,
     positive_number,
+    require,
     standard_deviation,
     text,
     whole_number,
@@ -72,15 +72,15 @@ def usable(state: State, region: Region, minus: Region | None, sem: float | None
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     fix = "Use a policy with a Gaussian belief, such as GPOO."
     has_covariances = not state.problem.empirical
-    need(has_covariances, "a policy with empirical means cannot use slopes and differences", what, fix)
+    require(has_covariances, "a policy with empirical means cannot use slopes and differences", what, fix)
     fix = "Pass its standard error: sem=. The study's noise is that of averages."
-    need(sem is not None, "a slope or a difference needs a standard error", what, fix)
+    require(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
 
 def slope_pairs(space: Space, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
     """Yield the feedback, the value and the standard error of each slope of a mapping by axis."""
     problem = "slopes must be a mapping from axis to (slope, sem)"
-    need(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
+    require(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
     for name, pair in mapped(given, problem, 'Pass {"x": (0.3, 0.1)}.').items():
         by = Slope(name)
         by.check(space)
@@ -165,7 +165,7 @@ def time_spent(state: State, time: Any) -> float | None:
     if time is None:
         return None
     has_times = state.problem.settings.times
-    need(has_times, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
+    require(has_times, "this study has no times to choose", time, "Leave time out, or pass times= to Study.")
     return positive_number(time, "time")
 
 
@@ -187,14 +187,14 @@ def added(state: State, n: Any) -> float:
     if state.problem.prices is None:
         return whole_number(n, "the number of measurements to add", 1, LARGEST_WHOLE - int(state.budget))
     more = positive_number(n, "what is added to the budget")
-    need(math.isfinite(state.budget + more), "the budget would be infinite", n, "Add less.")
+    require(math.isfinite(state.budget + more), "the budget would be infinite", n, "Add less.")
     return more
 
 
 def forbidden(state: State, region: Region) -> None:
     """Raise if nothing would be left to measure without a region."""
     fix = "Forbid a part of it; if nothing can be measured any more, stop asking."
-    need(not region.contains(state.region(0)), "this would forbid the whole space", region.name, fix)
+    require(not region.contains(state.region(0)), "this would forbid the whole space", region.name, fix)
 
 
 def anything_left(state: State, region: Region) -> None:
@@ -202,7 +202,7 @@ def anything_left(state: State, region: Region) -> None:
     table = state.structure
     left = (table.leaf & ~table.forbidden).any() or (table.splittable & ~state.inside_forbidden()).any()
     fix = "Allow what was forbidden before, or stop asking."
-    need(left, "with what is forbidden already, this would leave nothing to measure", region.name, fix)
+    require(left, "with what is forbidden already, this would leave nothing to measure", region.name, fix)
 
 
 def valueless(state: State, number: int) -> None:

@@ -18,7 +18,7 @@ from zonal.engine.expand import open_nodes, open_to_allowed, prepare
 from zonal.engine.initial_design import of_depth
 from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
-from zonal.errors import need, warn_user
+from zonal.errors import require, warn_user
 from zonal.gp.hyperparameters import Fit
 from zonal.spaces import Region, Space
 
@@ -44,7 +44,7 @@ def begin(settings: Settings) -> State:
     (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
     is_average = abs(total - 1) <= TOTAL_TOLERANCE
     fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-    need(is_average, "the feedback of a study must be an average", problem.feedback, fix)
+    require(is_average, "the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
     if problem.unknowns.noise and not problem.noise_falls_with_weight:
         guess = problem.learner.begin().fit.model.noise or 0.0
@@ -147,7 +147,7 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
         able = not problem.empirical or (
             state.measured_as_asked(region, event.minus) and state.find(region) is not None
         )
-        need(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
+        require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
             unit = 1.0 if problem.noise_falls_with_weight else state.structure.unit
             event = event._replace(noise=problem.noise_of(region) * state.noise_scale * unit)

@@ -15,7 +15,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.engine.events import Asked
-from zonal.errors import InvalidInput, finite_number, listed, need, positive_number
+from zonal.errors import InvalidInput, finite_number, listed, positive_number, require
 from zonal.spaces import Node, Region
 
 MIN_DESIGN_CELLS = 8
@@ -32,17 +32,17 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
     checked = tuple(positive_number(time, "a time") for time in listed(times, f"{name} must be a list", fix))
-    need(len(set(checked)) == len(checked), f"{name} must differ from each other", times, fix)
+    require(len(set(checked)) == len(checked), f"{name} must differ from each other", times, fix)
     fits = all(1 / LARGEST_COST <= time <= LARGEST_COST for time in checked)
-    need(fits, f"{name} are too short or too long to be compared", times, "Use another unit.")
+    require(fits, f"{name} are too short or too long to be compared", times, "Use another unit.")
     return checked
 
 
 def checked_price(value: Any, name: str) -> float:
     """Check a cost, and return it."""
     number = finite_number(value, name)
-    need(number >= 0, f"{name} must not be negative", value, "Pass 0 or more.")
-    need(number <= LARGEST_COST, f"{name} is too large to add up", value, f"Pass {LARGEST_COST:g} at most.")
+    require(number >= 0, f"{name} must not be negative", value, "Pass 0 or more.")
+    require(number <= LARGEST_COST, f"{name} is too large to add up", value, f"Pass {LARGEST_COST:g} at most.")
     return number
 
 
@@ -50,11 +50,11 @@ def checked_travel(travel: Any, name: str, space: Any) -> float:
     """Check the cost of travel per unit of distance, and return it."""
     number = checked_price(travel, name)
     fix = "Pass a function of two regions."
-    need(space.continuous, "this space has no distances of its own", travel, fix)
+    require(space.continuous, "this space has no distances of its own", travel, fix)
     units = ", ".join(unit or "none" for unit in space.units)
     problem = f"axes of different units ({units}) have no common distance for travel"
     fix = "Give all axes one unit, or pass a function of two regions that returns the cost of travel."
-    need(len(set(space.units)) == 1, problem, travel, fix)
+    require(len(set(space.units)) == 1, problem, travel, fix)
     return number
 
 

@@ -19,9 +19,9 @@ from zonal.errors import (
     attribute,
     check_choice,
     finite_number,
-    need,
     positive_number,
     random_generator,
+    require,
     standard_deviation,
     text,
     whole_number,
@@ -93,7 +93,7 @@ def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
 
 def _policy(policy: Any, name: str, space: Any) -> Any:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
-    need(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
+    require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
 
 
@@ -102,7 +102,7 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
     function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
     able = kernel is None or family or function or is_kernel(kernel)
     fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned."
-    need(able, "kernel must be a kernel, a kernel class or None", kernel, fix)
+    require(able, "kernel must be a kernel, a kernel class or None", kernel, fix)
     return kernel
 
 
@@ -265,7 +265,7 @@ class Problem:
         deepest = whole_number(h_max, name, -1, DEEPEST)
         able = all(self.space.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
         problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
-        need(able, problem, h_max, "Lower the policy's h_max.")
+        require(able, problem, h_max, "Lower the policy's h_max.")
         return deepest
 
     def bottom(self, h_max: int) -> int:

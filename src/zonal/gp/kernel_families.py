@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from zonal._types import Floats, Smoothness
-from zonal.errors import need
+from zonal.errors import require
 from zonal.gp.functional_index import Keys
 from zonal.gp.posterior import Covariance
 from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
@@ -65,14 +65,14 @@ class ModelSpace:
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
         if wanted is Motif:
-            need(len(self.of_symbols) > 1, NO_MOTIFS, wanted, "Pass another kernel, or none.")
+            require(len(self.of_symbols) > 1, NO_MOTIFS, wanted, "Pass another kernel, or none.")
             return self.of_symbols[-1]
         if all(self.symbols):
             fix = "Pass zn.Categorical or no kernel, or give features."
-            need(wanted in (None, Categorical), NO_DISTANCES, wanted, fix)
+            require(wanted in (None, Categorical), NO_DISTANCES, wanted, fix)
             return Categorical
         problem = "a continuous axis, or feature, needs a kernel that measures distances"
-        need(wanted is not Categorical, problem, wanted, "Pass zn.Matern, or no kernel.")
+        require(wanted is not Categorical, problem, wanted, "Pass zn.Matern, or no kernel.")
         return wanted or Matern
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
@@ -179,7 +179,7 @@ class FiniteModelSpace(ModelSpace):
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
         able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
-        need(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+        require(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from zonal._types import Ints
-from zonal.errors import InvalidInput, attribute, need, refuse, text
+from zonal.errors import InvalidInput, attribute, reject, require, text
 from zonal.io.files import library
 
 Labels = tuple[Hashable, ...]
@@ -68,14 +68,14 @@ def as_frame(thing: Any) -> Columns | None:
         names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
         raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
     lazy = isinstance(frame, nw.LazyFrame)
-    need(not lazy, "a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
+    require(not lazy, "a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
     native = frame.to_native()
     labels = _labels(native)
     if shapes_of(native) is not None:
         return Columns(_centroids(native), labels)
     columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
     once = len(columns) == len(frame.columns)
-    need(once, "two columns have the same name", list(frame.columns), "Rename one; 1 and '1' are the same.")
+    require(once, "two columns have the same name", list(frame.columns), "Rename one; 1 and '1' are the same.")
     return Columns(columns, labels)
 
 
@@ -184,7 +184,7 @@ def _centroids(frame: Any) -> dict[str, Any]:
 
     shapes = np.asarray(frame.geometry)
     empty = np.flatnonzero(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    refuse((frame.index[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
+    reject((frame.index[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
     middle = shapely.centroid(shapes)
     crs = getattr(frame, "crs", None)
     names = ("lon", "lat") if crs is not None and crs.is_geographic else ("x", "y")

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zonal.errors import CannotWrite, InvalidInput, need
+from zonal.errors import CannotWrite, InvalidInput, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def content_of(path: Path, what: str) -> bytes:
     """Return the content of a file; raise if it cannot be read."""
     try:
         kind = path.stat().st_mode
-        need(not (stat.S_ISCHR(kind) or stat.S_ISBLK(kind)), f"{what} is a device", str(path), "Name a file.")
+        require(not (stat.S_ISCHR(kind) or stat.S_ISBLK(kind)), f"{what} is a device", str(path), "Name a file.")
         return path.read_bytes()
     except MemoryError:
         raise InvalidInput(f"{what} is too large for the memory", str(path), "Check the path.") from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zonal.errors import InvalidInput, need
+from zonal.errors import InvalidInput, require
 from zonal.io.files import content_of, file_path, parsed, text_of
 from zonal.io.hints import guess
 
@@ -75,7 +75,7 @@ class Recipe:
         """Raise unless `words` is a table with no other keys than `keys`."""
         with self.blamed(*path):
             problem = f"[{'.'.join(path)}] must be a table"
-            need(isinstance(words, Mapping), problem, words, "Write its keys below the header.")
+            require(isinstance(words, Mapping), problem, words, "Write its keys below the header.")
         for key in words:
             if keys is not None and key not in keys:
                 problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
@@ -141,7 +141,7 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
     axes: dict[str, Any] = {}
     for text in texts:
         name, axis = _axis(text)
-        need(name not in axes, "an axis is named twice", text, "Give each its own name.")
+        require(name not in axes, "an axis is named twice", text, "Give each its own name.")
         axes[name] = axis
     return axes
 
@@ -174,5 +174,5 @@ def sequence_words(text: str) -> dict[str, Any]:
     """Return sequences from their command-line form: ``ACGT,8``."""
     alphabet, comma, length = text.rpartition(",")
     both = comma and re.fullmatch(r"\s*[0-9]{1,9}\s*", length)
-    need(both, "sequences need an alphabet and a length", text, "Write ACGT,8.")
+    require(both, "sequences need an alphabet and a length", text, "Write ACGT,8.")
     return {"alphabet": alphabet.strip(), "length": int(length)}

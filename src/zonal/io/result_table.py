@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zonal.errors import InvalidInput, need, whole_number
+from zonal.errors import InvalidInput, require, whole_number
 from zonal.io.files import file_path, library, write
 from zonal.io.spreadsheet import csv_text, excel_bytes
 
@@ -182,7 +182,7 @@ class Listing:
             The file; an existing one is replaced. This needs openpyxl, ``pip install 'zonal[excel]'``.
         """
         file = file_path(path)
-        need(file.suffix.lower() == ".xlsx", "an Excel file ends in .xlsx", str(path), "Change its ending.")
+        require(file.suffix.lower() == ".xlsx", "an Excel file ends in .xlsx", str(path), "Change its ending.")
         write(file, excel_bytes(self._plain_rows(), file))
 
     def _plain_rows(self) -> list[Sequence[Any]]:

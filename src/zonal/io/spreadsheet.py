@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
-from zonal.errors import CannotWrite, need
+from zonal.errors import CannotWrite, require
 from zonal.io.files import escaped, library
 
 Row = Sequence[float | str | None]
@@ -54,13 +54,13 @@ class SheetFile:
         name = path.name.lower()
         ending = next((ending for ending in ENDINGS if name.endswith(ending)), None)
         fix = "End it in .csv, .tsv or .xlsx."
-        need(ending is not None, "a sheet is written as CSV, with tabs, or for Excel", path.name, fix)
+        require(ending is not None, "a sheet is written as CSV, with tabs, or for Excel", path.name, fix)
         free = not (new and path.exists())
-        need(free, "this file exists already, and may hold values", str(path), "Choose another name.")
+        require(free, "this file exists already, and may hold values", str(path), "Choose another name.")
         usual = ENDINGS[ending or ".csv"]
         self.path, self.delimiter = path, SEPARATORS[separator] if separator else usual
         fits = ending == ".csv" or self.delimiter == usual
-        need(fits, f"a {ending} has its own separator", separator, "Leave it out, or end the name in .csv.")
+        require(fits, f"a {ending} has its own separator", separator, "Leave it out, or end the name in .csv.")
         self.decimal = decimal or ("," if self.delimiter == ";" else ".")
         if ending == ".xlsx":
             self.decimal = "."  # of numbers, which Excel shows as its user wants them
@@ -123,5 +123,5 @@ def _excel_cell(cell: float | str | None) -> float | str | None:
         return cell
     text = escaped(cell)
     fits = len(text) <= LONGEST_CELL and not NOT_IN_EXCEL.search(text)
-    need(fits, "Excel cannot hold this text", cell, "End the file's name in .csv.")
+    require(fits, "Excel cannot hold this text", cell, "End the file's name in .csv.")
     return text

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, check_choice, need, refuse, warn_user
+from zonal.errors import InvalidInput, check_choice, reject, require, warn_user
 from zonal.io.files import file_path, library, parsed, unescaped
 from zonal.io.hints import guess
 
@@ -75,7 +75,7 @@ class Table:
     decimal: str = ""  # the mark that was said to be decimal, if any
 
     def __post_init__(self) -> None:
-        need(self.rows, "the table has columns but no rows", str(self.path), "Add rows below the header.")
+        require(self.rows, "the table has columns but no rows", str(self.path), "Add rows below the header.")
 
     def numbers(self, column: str) -> Floats:
         """Return a column as finite numbers; raise at the first cell that is not one."""
@@ -159,7 +159,7 @@ class Table:
         if column in self.columns:
             return column
         names = [name for name in self.columns if _key(unescaped(name)) == _key(str(column))]
-        need(len(names) < 2, f"several columns of {self.path.name} may be {column!r}", names, "Rename one.")
+        require(len(names) < 2, f"several columns of {self.path.name} may be {column!r}", names, "Rename one.")
         return names[0] if names else None
 
     def cells(self, column: str) -> Column:
@@ -222,10 +222,10 @@ def read_table(path: str | Path, decimal: str | None = None) -> Table:
     >>> table.numbers("depth").tolist()
     [12.5, 30.0]
     """
-    need(isinstance(path, (str, os.PathLike)), "a table must be given as a file", path, "Pass its path.")
+    require(isinstance(path, (str, os.PathLike)), "a table must be given as a file", path, "Pass its path.")
     file = file_path(path)
     ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
-    need(ending, "the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
+    require(ending, "the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
     try:
         _need_content(file.stat().st_size, file)
         table = READERS.get(ending, _read_text)(file)
@@ -250,7 +250,7 @@ def _checked_mark(decimal: str | None) -> str:
 
 
 def _need_content(content: object, file: Path) -> None:
-    need(content, "the file is empty", str(file), "Pass a file with a header and rows.")
+    require(content, "the file is empty", str(file), "Pass a file with a header and rows.")
 
 
 def _read_text(file: Path) -> Table:
@@ -397,10 +397,10 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
 def _check_names(file: Path, names: Sequence[str]) -> None:
     unnamed = [at for at, name in enumerate(names, 1) if not name.strip()]
     fix = "Name them in its first row; a title above the names must go."
-    need(len(unnamed) < 2, f"several columns of {file.name} have no name", unnamed, fix)
+    require(len(unnamed) < 2, f"several columns of {file.name} have no name", unnamed, fix)
     twice = (name for name, times in Counter(names).items() if times > 1)
     fix = f"Give each column its own name in the header of {file.name}."
-    refuse(twice, "the names of columns must differ", fix)
+    reject(twice, "the names of columns must differ", fix)
 
 
 READERS: dict[str, Callable[[Path], Table]] = {".xlsx": _read_excel, ".parquet": _read_parquet}

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, check_choice, finite_number, need, one_or_several, positive_number
+from zonal.errors import InvalidInput, check_choice, finite_number, one_or_several, positive_number, require
 from zonal.kernels.stationary import MaternProfile, Profile, RBFProfile
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
@@ -180,7 +180,7 @@ def _scale(value: float, name: str) -> float:
 def checked_correlation(value: float, name: str = "correlation") -> float:
     """Check a correlation of symbols, and return it."""
     number = finite_number(value, name)
-    need(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
+    require(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
     return number
 
 
@@ -232,7 +232,7 @@ class ProductKernel(Term):
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is categorical."""
         fix = "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...)."
-        need(not any(symbols), "this kernel measures distances, and symbols have none", self, fix)
+        require(not any(symbols), "this kernel measures distances, and symbols have none", self, fix)
         return [StationaryFactor(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -336,7 +336,7 @@ class Categorical(Term):
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is continuous."""
         fix = "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...)."
-        need(all(symbols), "this kernel compares symbols, and the space has a continuous axis", self, fix)
+        require(all(symbols), "this kernel compares symbols, and the space has a continuous axis", self, fix)
         return [CategoricalFactor(number) for number in self.correlations(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -357,7 +357,7 @@ class Mixed(Term):
     def __post_init__(self) -> None:
         both = self.continuous, self.categorical
         right = isinstance(both[0], ProductKernel) and isinstance(both[1], Categorical)
-        need(right, "this is not a product of two kernels", both, "Write zn.RBF(...) * zn.Categorical(...).")
+        require(right, "this is not a product of two kernels", both, "Write zn.RBF(...) * zn.Categorical(...).")
 
     @property
     def variance(self) -> float:  # type: ignore[override]
@@ -368,7 +368,7 @@ class Mixed(Term):
         """Return the factor of each axis; lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
         problem = "this kernel is for spaces with both kinds of axes"
-        need(0 < number < len(symbols), problem, self, "Pass one of its two factors.")
+        require(0 < number < len(symbols), problem, self, "Pass one of its two factors.")
         scales = iter(self.continuous.along([False] * (len(symbols) - number)))
         matches = iter(self.categorical.along([True] * number))
         return [next(matches) if symbol else next(scales) for symbol in symbols]

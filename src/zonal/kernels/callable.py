@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, need
+from zonal.errors import InvalidInput, require
 from zonal.kernels.base import Kernel, KernelAxis, StationaryFactor, Term
 from zonal.kernels.spectrum import Motif
 from zonal.kernels.stationary import Closed
@@ -82,18 +82,18 @@ def _check_profile(factor: StationaryFactor, side: float, name: str) -> None:
     except Exception as error:
         raise InvalidInput(f"the profile of the kernel fails ({error})", name, fix) from error
     fits = values.shape == (apart.size,) and bool(np.isfinite(values).all())
-    need(fits, "the profile of the kernel must return a finite number for each distance", name, fix)
+    require(fits, "the profile of the kernel must return a finite number for each distance", name, fix)
     correlation = values.reshape(apart.shape)
     at_zero = float(correlation[0, 0])
-    need(abs(at_zero - 1) <= 1e-6, f"the profile of the kernel is {at_zero:.6g} at distance 0", name, fix)
+    require(abs(at_zero - 1) <= 1e-6, f"the profile of the kernel is {at_zero:.6g} at distance 0", name, fix)
     lowest = float(np.linalg.eigvalsh(correlation)[0])
     definite = lowest >= -1e-8 * len(places)
     problem = f"the kernel is not positive semi-definite over {side / factor.lengthscale:.3g} lengthscales"
-    need(definite, f"{problem} (eigenvalue {lowest:.3g})", name, fix)
+    require(definite, f"{problem} (eigenvalue {lowest:.3g})", name, fix)
     mirrored = np.asarray(factor.profile.value(-apart[0].copy()), dtype=float)
     even = mirrored.shape == apart[0].shape and np.allclose(mirrored, correlation[0], rtol=0, atol=1e-9)
     turned = "Distances are of either sign here: write abs(r) in its profile."
-    need(even, "the profile of the kernel is not the same at r and at -r", name, turned)
+    require(even, "the profile of the kernel is not the same at r and at -r", name, turned)
 
 
 def custom(
@@ -109,12 +109,12 @@ def custom(
     except Exception as error:
         raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
     fits = gram.shape == (len(points), len(points) // 2 + 1) and square.shape == (len(points), len(points))
-    need(fits, f"the kernel returns the wrong shape, {square.shape}", name, fix)
-    need(np.isfinite(square).all(), "the kernel returns values that are not finite", name, fix)
+    require(fits, f"the kernel returns the wrong shape, {square.shape}", name, fix)
+    require(np.isfinite(square).all(), "the kernel returns values that are not finite", name, fix)
     scale = float(np.max(np.diag(square)))
     symmetric = scale > 0 and np.allclose(square, square.T, rtol=0, atol=1e-9 * scale)
-    need(symmetric, "the kernel is not symmetric with a positive diagonal", name, fix)
+    require(symmetric, "the kernel is not symmetric with a positive diagonal", name, fix)
     lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
     definite = lowest >= -1e-8 * scale * len(points)
-    need(definite, f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
+    require(definite, f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
     return Custom(function, scale)

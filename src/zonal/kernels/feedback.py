@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from zonal._types import Floats, Ints
-from zonal.errors import InvalidInput, is_listed, mapped, named, need, positive_number, refuse, whole_number
+from zonal.errors import InvalidInput, is_listed, mapped, named, positive_number, reject, require, whole_number
 from zonal.kernels.measures import STD, GaussianMeasure, Measure, PointMeasure, Uniform
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Feedback(ABC):
     def _refuse_symbols(self, space: AnySpace) -> None:
         for axis in space.axes or ():
             problem = f"a set of symbols ({axis.name}) has no centre and no grid of points"
-            need(not axis.is_categorical, problem, self, "Use Mean(), which measures the whole pool.")
+            require(not axis.is_categorical, problem, self, "Use Mean(), which measures the whole pool.")
 
 
 def footprints_of(regions: Sequence[Region], default: Feedback) -> Any:
@@ -207,7 +207,7 @@ class Beam(Feedback):
     def __post_init__(self) -> None:
         either = (self.fwhm is None) != (self.share is None)
         fix = "Pass one of them: Beam(0.5) or Beam(share=0.5)."
-        need(either, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
+        require(either, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             given = mapped(fwhm, "Beam's fwhm must be a mapping from axis to width", fix)
@@ -217,7 +217,7 @@ class Beam(Feedback):
         elif fwhm is not None:
             problem = "Beam's fwhm must be one number, or a mapping from axis to width"
             fix = "Pass for example Beam({'l': 8.0, 'sin_b': 0.14})."
-            need(not is_listed(fwhm), problem, fwhm, fix)
+            require(not is_listed(fwhm), problem, fwhm, fix)
             object.__setattr__(self, "fwhm", positive_number(fwhm, "Beam's fwhm"))
         if self.share is not None:
             object.__setattr__(self, "share", positive_number(self.share, "Beam's share"))
@@ -236,15 +236,15 @@ class Beam(Feedback):
             shown = ", ".join(unit or "none" for unit in units)
             problem = f"axes of different units ({shown}) have no common width of a beam"
             widths = ", ".join(f"{axis.name!r}: ..." for axis in lines)
-            need(len(set(units)) <= 1, problem, fwhm, f"Pass one width per axis: Beam({{{widths}}}).")
+            require(len(set(units)) <= 1, problem, fwhm, f"Pass one width per axis: Beam({{{widths}}}).")
         elif isinstance(fwhm, Mapping):
             unknown = (name for name in fwhm if name not in space.names)
-            refuse(unknown, "the beam names an axis that is not there", f"Axes: {', '.join(space.names)}.")
+            reject(unknown, "the beam names an axis that is not there", f"Axes: {', '.join(space.names)}.")
         for axis, unit in zip(lines, units, strict=True):
             width = fwhm[axis.name] if isinstance(fwhm, Mapping) else fwhm
             wide = f"{axis.side:g} {unit}".rstrip()
             problem = f"the beam is wider than axis {axis.name} ({wide})"
-            need(
+            require(
                 width is None or width <= axis.side, problem, width, "Pass a full width at half maximum within it."
             )
 
@@ -254,7 +254,7 @@ class Beam(Feedback):
             return GaussianMeasure(0.0, STD * self.share)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
-            need(axis.name in fwhm, f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
+            require(axis.name in fwhm, f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
             fwhm = fwhm[axis.name]
         assert fwhm is not None
         return GaussianMeasure(STD * fwhm, 0.0)
@@ -293,7 +293,7 @@ class Slope(Feedback):
         along = region.space.names.index(self.axis)
         run, *faces = region.faces(along)
         problem = f"this region has no width along axis {self.axis}"
-        need(run > 0, problem, region.name, "Give it a width above 0.")
+        require(run > 0, problem, region.name, "Give it a width above 0.")
         axis, part = faces[0].along[along]
         sharp = np.ptp(axis.rule(part, default, 1, 2)[0]) == 0  # the default measure of a point is that point
         low, high = (replace(face, feedback=default if sharp else _Face(self.axis, default)) for face in faces)
@@ -303,7 +303,7 @@ class Slope(Feedback):
         """Raise if there is no such axis, or it has no slopes."""
         if space.axes is None:
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")
-        need(self.axis in space.names, "there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
+        require(self.axis in space.names, "there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
         axis = space.axes[space.names.index(self.axis)]
         axis.end_points(axis.cell(0, 1))
 

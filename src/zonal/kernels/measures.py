@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from zonal._types import Floats, Ints
-from zonal.errors import need
+from zonal.errors import require
 from zonal.kernels.stationary import WIDE, Profile
 
 BLOCK = 15_000  # kernel values at once: larger arrays would each be requested from the system
@@ -95,13 +95,13 @@ class PointMeasure(Measure):
         self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
         complete = self.places.shape == self.weights.shape == self.fixed.shape == (size,)
-        need(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
+        require(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
         self.antisymmetric = not _mirrored(self.weights, 1)
         opposite = (self.places, self.fixed, self.weights) if self.antisymmetric else (self.places, self.fixed)
         fits = all(_mirrored(values, -1) for values in opposite)
         fix = "Pass positions in order, symmetric about 0, with weights to match."
-        need(fits, "a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
+        require(fits, "a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
 
     @cached_property

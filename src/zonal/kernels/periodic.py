@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from zonal._types import Flags, Floats
-from zonal.errors import need
+from zonal.errors import require
 from zonal.kernels.stationary import WIDE, Profile, Variances
 
 NEGLIGIBLE = 1e-17  # relative to a variance of 1
@@ -86,7 +86,7 @@ def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
     total += parts.sum(axis=0) + (ends[1] - ends[0]) / 24
     gone = np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max())
     fix = "Use a kernel that decays faster, or an axis that is not a ring."
-    need(gone, "this kernel decays too slowly to be wrapped around a ring", profile, fix)
+    require(gone, "this kernel decays too slowly to be wrapped around a ring", profile, fix)
     return total
 
 

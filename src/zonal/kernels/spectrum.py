@@ -20,7 +20,7 @@ import numpy as np
 
 from zonal._blas import one_thread
 from zonal._types import Floats
-from zonal.errors import InvalidInput, listed, need, positive_number, whole_number
+from zonal.errors import InvalidInput, listed, positive_number, require, whole_number
 from zonal.kernels.base import Factor, KernelAxis, Term, checked_correlation
 from zonal.kernels.combinations import Beside, Pairs
 from zonal.kernels.layout import ProductLayout
@@ -60,10 +60,10 @@ class Motif(Term):
         object.__setattr__(self, "correlation", checked_correlation(self.correlation))
         problem, fix = "lengths must be a list of whole numbers", "Pass for example (2, 3)."
         given = listed(self.lengths, problem, fix)
-        need(given, problem, self.lengths, fix)
+        require(given, problem, self.lengths, fix)
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in given)
         differ = len(set(lengths)) == len(lengths)
-        need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
+        require(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
@@ -191,7 +191,7 @@ def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
     manageable = sum(size**long for long in lengths) <= TOO_MANY
-    need(manageable, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
+    require(manageable, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
     return lengths
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from zonal.errors import need
+from zonal.errors import require
 from zonal.plotting.curves import plot_cells, plot_function
 from zonal.plotting.history import plot_history, plot_regrets
 from zonal.plotting.icicle import plot_tree
@@ -73,7 +73,7 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more:
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """
     is_kind = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
-    need(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
+    require(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
         drawn.set_title(headline(study, study.value_name), fontsize="medium")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, need
+from zonal.errors import InvalidInput, require
 from zonal.plotting import style
 from zonal.plotting.outlines import outline
 from zonal.plotting.style import Mark, box, draw_marks, marks
@@ -169,7 +169,7 @@ def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) 
     Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.
     """
     space = study.space
-    need(style.is_line(space), "this plot is for boxes with one axis", space.names, "Use plot_tree.")
+    require(style.is_line(space), "this plot is for boxes with one axis", space.names, "Use plot_tree.")
     ax = style.axes_or_new(ax)
     tree, confidence_bands = study.tree, study.confidence_bands()
     leaves = np.flatnonzero(tree.first_child < 0)

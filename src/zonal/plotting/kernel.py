@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import need
+from zonal.errors import require
 from zonal.kernels.base import Kernel, PlainAxis, StationaryFactor, factors
 from zonal.kernels.callable import Custom
 from zonal.plotting.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, legend_above
@@ -34,7 +34,7 @@ def plot_model(study: Study, ax: Axes | None = None) -> Axes:
     """
     space, models = study.space, study.models
     fits = models and not isinstance(models[0].model.kernel, Custom)
-    need(fits, "there is no kernel over axes to draw", models, "Print study.model instead.")
+    require(fits, "there is no kernel over axes to draw", models, "Print study.model instead.")
     ax = axes_or_new(ax)
     lines, symbols = space.continuous_axes, [j for j in range(space.d) if j not in space.continuous_axes]
     styles = itertools.cycle(LINES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import need, plain_array
+from zonal.errors import plain_array, require
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
 from zonal.plotting.curves import combinations
@@ -58,10 +58,10 @@ def plot_map(
         Polygons of the members, one per row in the order in which the space was given them; by default those of
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
     """
-    need(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
+    require(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
     fits = space.continuous_axes[:2] == (0, 1) and (space.axes is None or space.d <= 2)
-    need(fits, "this map needs two coordinates", space.names, "Use plot_tree.")
+    require(fits, "this map needs two coordinates", space.names, "Use plot_tree.")
     ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
@@ -77,8 +77,8 @@ def _true_values(space: Any, truth: Any) -> Floats:
     values: Floats = plain_array(space.arrange(truth, "truth"), "truth must be numbers", fix, float)
     wanted = (space.size,) if space.axes is None else "two dimensions"
     right = values.shape == wanted if space.axes is None else values.ndim == 2 and values.size > 0
-    need(right, f"truth must have {wanted}", values.shape, fix)
-    need(np.isfinite(values).all(), "truth must be finite", values, fix)
+    require(right, f"truth must have {wanted}", values.shape, fix)
+    require(np.isfinite(values).all(), "truth must be finite", values, fix)
     return values
 
 
@@ -89,7 +89,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     title says where that is, and for which symbols. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
-    need(panels, "these maps need two coordinates", study.space.names, "Use plot_tree.")
+    require(panels, "these maps need two coordinates", study.space.names, "Use plot_tree.")
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
     ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
@@ -124,7 +124,7 @@ def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
         return None
     listed = list(in_order(geometries, space.label_sets, "shapes"))
     problem = f"shapes must be one for each of {space.size} members"
-    need(len(listed) == space.size, problem, len(listed), "Pass as many.")
+    require(len(listed) == space.size, problem, len(listed), "Pass as many.")
     polygons = outlines(listed)
     return [polygons[row] for row in space.rows.tolist()] if any(polygons) else None
 

@@ -17,7 +17,7 @@ import numpy as np
 from zonal._types import Floats
 from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
-from zonal.errors import need, positive_number
+from zonal.errors import positive_number, require
 from zonal.io.result_table import labelled
 from zonal.plotting.outlines import axis_note
 from zonal.spaces import Axis, ContinuousAxis, Region, Space
@@ -90,9 +90,13 @@ def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axe
     """Return the axes to draw on: those given, or new ones of this size in inches."""
     if ax is not None:
         drawable = hasattr(type(ax), "add_collection") and hasattr(type(ax), "inset_axes")
-        need(drawable, "ax must be axes of matplotlib", ax, "Pass what plt.subplots() returns second, or nothing.")
+        require(
+            drawable, "ax must be axes of matplotlib", ax, "Pass what plt.subplots() returns second, or nothing."
+        )
         fix = "Pass plain axes; for another projection, study.predict().to_grid() has the numbers to draw."
-        need(ax.name == "rectilinear", "plots are drawn on axes of matplotlib without a projection", ax.name, fix)
+        require(
+            ax.name == "rectilinear", "plots are drawn on axes of matplotlib without a projection", ax.name, fix
+        )
         return ax
     from matplotlib import pyplot
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from zonal._blas import one_thread
 from zonal._types import Floats
-from zonal.errors import InvalidInput, need, probability
+from zonal.errors import InvalidInput, probability, require
 from zonal.policies.base import BoundPolicy, Policy, PolicyContext, RngFactory, Rows, Shape, Views, best, scattered
 from zonal.policies.beta import log_pi_t
 from zonal.tree import Tree
@@ -56,7 +56,7 @@ class Leaves(Policy):
             level = min(level, smallest)
         leaves = shape.leaves(level)
         problem = f"this policy measures the {leaves} regions of depth {level}, more than {MOST_LEAVES}"
-        need(leaves <= MOST_LEAVES, problem, level, "Pass a smaller level, or a space with a larger smallest.")
+        require(leaves <= MOST_LEAVES, problem, level, "Pass a smaller level, or a space with a larger smallest.")
         return level - 1
 
     def _default(self, shape: Shape, budget: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from zonal.errors import finite_number, listed, need, probability, whole_number
+from zonal.errors import finite_number, listed, probability, require, whole_number
 
 LOG_PI = math.log(math.pi**2 / 6)
 
@@ -24,7 +24,7 @@ def log_nodes(counts: Sequence[int]) -> float:
     numbers = [
         whole_number(count, "a number of nodes", 0, None) for count in listed(counts, "counts must be a list", fix)
     ]
-    need(sum(numbers), "a tree has at least one node", counts, fix)
+    require(sum(numbers), "a tree has at least one node", counts, fix)
     return math.log(sum(numbers))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonal._types import Floats, Smoothness
-from zonal.errors import InvalidInput, need, one_or_several, positive_number, truth
+from zonal.errors import InvalidInput, one_or_several, positive_number, require, truth
 from zonal.policies.lipschitz import certified_constants
 
 Delta = Callable[[int], float]
@@ -52,7 +52,7 @@ class GeometricDelta:
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", positive_number(self.c, "GeometricDelta's c"))
         rho = positive_number(self.rho, "GeometricDelta's rho")
-        need(rho < 1, "GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
+        require(rho < 1, "GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
         object.__setattr__(self, "rho", rho)
 
     def __call__(self, depth: int) -> float:
@@ -98,7 +98,7 @@ class LipschitzDelta(BoundDelta):
 
     def __post_init__(self) -> None:
         exclusive = not truth(self.certified, "certified") or self.L is None
-        need(exclusive, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
+        require(exclusive, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
         if self.L is not None:
             object.__setattr__(self, "L", one_or_several(self.L, "LipschitzDelta's L", positive_number))
 
@@ -120,7 +120,7 @@ class LipschitzDelta(BoundDelta):
             return _positive(reach @ lipschitz_constants(smooth.slopes, h_max, theta))
         constants = np.atleast_1d(np.asarray(self.L, dtype=float))
         problem = f"LipschitzDelta needs one L, or one for each of {d} axes"
-        need(constants.size in (1, d), problem, self.L, "Pass as many.")
+        require(constants.size in (1, d), problem, self.L, "Pass as many.")
         return _positive(reach @ np.broadcast_to(constants, (d,)))
 
 
@@ -128,7 +128,7 @@ def _certified(variation: Variation, theta: float) -> Floats:
     """Return constants that hold with probability 1 - theta; raise if there are none."""
 
     def must(holds: bool, what: str, got: str, fix: str) -> None:
-        need(holds, f"LipschitzDelta can certify {what}", got, f"{fix}, or certified=False.")
+        require(holds, f"LipschitzDelta can certify {what}", got, f"{fix}, or certified=False.")
 
     must(not variation.learned, "a given kernel only", "a learned one", "Pass kernel=")
     must(not variation.noise_learned, "only where the noise is given", "a learned one", "Pass noise=")

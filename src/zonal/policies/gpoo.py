@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import SmoothnessWarning, check_choice, need, positive_number, probability, truth, warn_user
+from zonal.errors import SmoothnessWarning, check_choice, positive_number, probability, require, truth, warn_user
 from zonal.policies.base import (
     BoundPolicy,
     Policy,
@@ -31,7 +31,7 @@ SMALLEST = 1e-6  # of GPTree's settings; their inverse the largest
 
 
 def _check_delta(delta: object) -> None:
-    need(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
+    require(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class GPTree(Policy):
         for name in ("alpha", "u", "slope", "beta"):
             self._keep(name, positive_number(getattr(self, name), f"GPTree's {name}"))
             least = SMALLEST <= getattr(self, name) <= 1 / SMALLEST
-            need(
+            require(
                 least,
                 f"GPTree's {name} is out of all proportion",
                 getattr(self, name),

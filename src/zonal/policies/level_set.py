@@ -21,7 +21,7 @@ from functools import cache, partial
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import finite_number, need, probability, without_unit
+from zonal.errors import finite_number, probability, require, without_unit
 from zonal.policies.base import NONE, Choice, ModelView, Policy, RngFactory, Rows, Views, allowed_leaves, uncertain
 from zonal.policies.cost_aware import TIE, highest, largest
 from zonal.policies.knowledge_gradient import BoundKnowledgeGradient
@@ -117,7 +117,7 @@ class Above(Policy):
         given = None if self.top is None else (self.threshold, self.top)
         fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
         exclusive = (self.threshold is None) != (self.top is None)
-        need(exclusive, "Above needs either a threshold or a top share", given, fix)
+        require(exclusive, "Above needs either a threshold or a top share", given, fix)
         if self.top is None:
             why = "since a policy does not know that of the study's values"
             limit = without_unit(self.threshold, "", "threshold", why)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import check_choice, finite_number, need, plain_array, random_generator, whole_number
+from zonal.errors import check_choice, finite_number, plain_array, random_generator, require, whole_number
 from zonal.kernels.base import RBF
 from zonal.simulation.simulators import Function, Simulation
 from zonal.spaces import Region
@@ -127,21 +127,21 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
 
     It turns points of shape (n, 1) into values of shape (n,) and is exact to rounding.
     """
-    need(type(kernel) is RBF, "functions are drawn from an RBF", kernel, "Pass zn.RBF(variance, lengthscale).")
+    require(type(kernel) is RBF, "functions are drawn from an RBF", kernel, "Pass zn.RBF(variance, lengthscale).")
     low, high = checked_ends("x", (low, high))
     scale = float(kernel.lengthscales(1)[0])
     fix = "Use a longer lengthscale or a shorter axis."
-    need((high - low) / scale <= MAX_SCALES, "the axis has too many lengthscales", (low, high, scale), fix)
+    require((high - low) / scale <= MAX_SCALES, "the axis has too many lengthscales", (low, high, scale), fix)
     return Field(kernel, 1, random_generator(rng), high - low)
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
     """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
-    need(callable(f), "f must be a function", f, "Pass a function of points, (n, 1) to (n,).")
+    require(callable(f), "f must be a function", f, "Pass a function of points, (n, 1) to (n,).")
     grid = np.linspace(0, 1, whole_number(points, "points", 2, MAX_POINTS))
     problem, fix = "f must return one number per point", "Return an array of shape (n,)."
     values = plain_array(f(grid[:, None]), problem, fix, float)
-    need(values.shape == grid.shape and np.isfinite(values).all(), problem, values, fix)
+    require(values.shape == grid.shape and np.isfinite(values).all(), problem, values, fix)
     top = int(np.argmax(values))
     return float(grid[top]), float(values[top])
 

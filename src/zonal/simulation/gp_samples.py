@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from zonal._blas import one_thread
 from zonal._types import Floats
-from zonal.errors import InvalidInput, need, positive_number
+from zonal.errors import InvalidInput, positive_number, require
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
 from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Matern, Term, factors
@@ -79,12 +79,12 @@ def model_of(
     `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
     fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-    need(isinstance(space, Space), "functions need a space", space, fix)
+    require(isinstance(space, Space), "functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
-    need(signal is None, "a kernel has its own variance", signal, "Leave signal out, or the kernel.")
+    require(signal is None, "a kernel has its own variance", signal, "Leave signal out, or the kernel.")
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
@@ -102,7 +102,7 @@ def _check_size(space: Any) -> None:
     elif not space.continuous_axes:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
-    need(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
+    require(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
 
 
 def _cells(space: Any) -> list[int]:

@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, attribute, check_choice, need, plain_array, random_generator, whole_number
+from zonal.errors import (
+    InvalidInput,
+    attribute,
+    check_choice,
+    plain_array,
+    random_generator,
+    require,
+    whole_number,
+)
 from zonal.io.dataframes import as_frame, as_series
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.simulation.simulators import Instrument, Noise
@@ -83,15 +91,15 @@ class Landscape(ABC):
         if depth not in self._best:
             level = self.space.max_depth() if depth is None else depth
             fix = "Pass a depth, or a space with smallest=."
-            need(level is not None, "without a smallest region there is no best one", self.space, fix)
+            require(level is not None, "without a smallest region there is no best one", self.space, fix)
             is_countable = 0 < self.space.count(level) <= MAX_VALUES
-            need(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
+            require(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
 
     def among(self, regions: Sequence[Region]) -> Landscape:
         """Return this landscape with the best of some regions as its best one, for `best` and `regret`."""
-        need(len(regions), "no region may be measured", "none", "Forbid fewer.")
+        require(len(regions), "no region may be measured", "none", "Forbid fewer.")
         averages = np.array([self.average(region) for region in regions])
         at, same = self._first_of_best(averages), copy.copy(self)
         same._best = {None: Best(regions[at], float(averages[at]))}
@@ -152,11 +160,11 @@ def from_table(
     """
     check_choice(direction, "direction", ("maximize", "minimize"))
     arrange: Any = None if isinstance(space, type) else attribute(space, "arrange")
-    need(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
+    require(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
     named: dict[str, Any] = {}
     if axes is not None:
         whole = space.axes is not None and not getattr(space, "is_sequence", False)
-        need(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
+        require(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
         named = {"axes": axes}
     ordered = arrange(values, "values", **named)
     weighed = None if weights is None else arrange(weights, "weights", **named)
@@ -258,7 +266,7 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     shaped = table.ndim == len(shape) and all(
         want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
     )
-    need(shaped, f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
+    require(shaped, f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
     for where in map(tuple, np.argwhere(~np.isfinite(table)).tolist()):
         problem = f"values must be finite, but entry {where} is not"
         raise InvalidInput(problem, float(table[where]), "Correct it.")

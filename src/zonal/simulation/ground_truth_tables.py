@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, ZonalError, need, whole_number
+from zonal.errors import InvalidInput, ZonalError, require, whole_number
 from zonal.io.recipe_text import Recipe
 from zonal.io.tables import Table, read_table
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
@@ -70,12 +70,12 @@ def _rows_of(recipe: Recipe, table: Table) -> list[int]:
     what, members = ", ".join(named), set(wanted)
     for row, key in enumerate(given):
         fix = "Correct it, or leave the row out."
-        need(key in members, f"row {row + 1} has {what} that {words['table']} does not have", key, fix)
+        require(key in members, f"row {row + 1} has {what} that {words['table']} does not have", key, fix)
         fix = f"Drop one, or keep the order of the rows of {words['table']}."
-        need(key not in at, f"rows {at.get(key, 0) + 1} and {row + 1} have the same {what}", key, fix)
+        require(key not in at, f"rows {at.get(key, 0) + 1} and {row + 1} have the same {what}", key, fix)
         at[key] = row
     for row, key in enumerate(wanted):
-        need(key in at, f"row {row + 1} of {words['table']} has no row with its {what}", key, "Add it.")
+        require(key in at, f"row {row + 1} of {words['table']} has no row with its {what}", key, "Add it.")
     return [at[key] for key in wanted]
 
 
@@ -119,7 +119,7 @@ def landscape_of(
         values = table.numbers(value)
         return from_table(members(table, coords, levels, weight, smallest), values, direction=direction)
     plain = not (coords or levels)
-    need(plain, "sequences have no coordinates and no levels", sequence, "Pass one kind.")
+    require(plain, "sequences have no coordinates and no levels", sequence, "Pass one kind.")
     space = _sequences(table.texts(sequence), sequence, 1 if smallest is None else smallest)
     return _on_sequences(space, table, value, sequence, weight, direction)
 
@@ -210,7 +210,7 @@ def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp]
         named = {
             space.axes[j].name: space.axes[j].symbols[symbol] for j, symbol in zip(pools, symbols, strict=True)
         }
-        need(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
+        require(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
         chosen = dict(zip(pools, symbols, strict=True))
         plane = pixels[tuple(chosen.get(j, slice(None)) for j in range(pixels.ndim))]  # a view
         empty = np.argwhere(np.isnan(plane))

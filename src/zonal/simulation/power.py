@@ -21,8 +21,8 @@ from zonal.errors import (
     check_choice,
     is_listed,
     listed,
-    need,
     positive_number,
+    require,
     standard_deviation,
     truth,
     whole_number,
@@ -233,7 +233,7 @@ def power(
     """
     planned = _budgets(budgets, any(settings.get(name) for name in PRICES))
     runs, rng = whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
-    need(rng.bit_length() <= LONGEST_SEED, "rng is too large", rng, "Pass a smaller seed.")
+    require(rng.bit_length() <= LONGEST_SEED, "rng is too large", rng, "Pass a smaller seed.")
     given, progress = truth(given, "given"), truth(progress, "progress")
     source = _source(as_space(space), kernel, signal, given, landscape, direction)
     if settings.get("forbidden") is not None:
@@ -255,7 +255,7 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
     if is_listed(budgets) and not isinstance(budgets, TEXTS):
         fix = "Pass one number, or several."
         several = sorted({checked(budget) for budget in listed(budgets, "budgets must be numbers", fix)})
-        need(several, "there is no budget", budgets, fix)
+        require(several, "there is no budget", budgets, fix)
         return tuple(several)
     most = checked(budgets)
     if priced:
@@ -273,12 +273,12 @@ def _source(
     if not isinstance(landscape, Landscape):
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.simulation.from_table.")
     same = landscape.space == space
-    need(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
+    require(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
     model = next((argument for argument in (kernel, signal) if argument is not None), given)
     bare = kernel is None and signal is None and not given
-    need(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
+    require(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
     problem = f"this landscape has its own direction, {landscape.direction}"
-    need(direction in (None, landscape.direction), problem, direction, "Make another.")
+    require(direction in (None, landscape.direction), problem, direction, "Make another.")
     landscape.best()  # raises if there is no smallest region
     return landscape
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.engine.settings import Given
-from zonal.errors import need, positive_number, standard_deviation, whole_number
+from zonal.errors import positive_number, require, standard_deviation, whole_number
 from zonal.io.hints import answering
 from zonal.io.result_table import WIDEST, aligned
 from zonal.plotting.history import plot_regrets
@@ -340,7 +340,7 @@ def rehearse(
     (['Zonal', 'Zonal, GPOO'], 2)
     """
     runs, rng = whole_number(runs, "runs", 1), whole_number(rng, "rng", 0)
-    need(
+    require(
         isinstance(landscape, Landscape),
         "landscape must be a landscape",
         landscape,
@@ -351,13 +351,13 @@ def rehearse(
     settings |= {"noise": noise} if given else {}
     if settings.get("forbidden") is not None:
         settings["forbidden"] = forbidden_rule(landscape.space, settings["forbidden"])  # an iterator is read once
-    need(methods is None or not settings, "methods have their own settings", settings, "Leave one of them out.")
+    require(methods is None or not settings, "methods have their own settings", settings, "Leave one of them out.")
     if methods is None:
         Study(
             landscape.space, budget=budget, direction=landscape.direction, **settings
         )  # raises before hours pass
         methods = everybody(landscape.space, **settings)
-    need(methods, "there must be at least one method", methods, "Pass at least one method.")
+    require(methods, "there must be at least one method", methods, "Pass at least one method.")
     priced = any(isinstance(method, Simple) and method.prices for method in methods.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     reachable = within_reach(landscape, settings.get("forbidden"))

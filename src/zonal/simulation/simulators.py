@@ -15,9 +15,9 @@ from zonal._types import Floats
 from zonal.errors import (
     InvalidInput,
     NumericalWarning,
-    need,
     positive_number,
     random_generator,
+    require,
     standard_deviation,
     truth,
     warn_user,
@@ -70,9 +70,9 @@ class Simulation(Instrument):
     """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
-        need(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        require(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
         is_feedback = isinstance(feedback, Feedback)
-        need(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        require(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
@@ -102,7 +102,7 @@ class Simulation(Instrument):
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
         problem = f"f must turn points of shape {points.shape} into values of shape ({len(points)},)"
-        need(values.shape == (len(points),), problem, values.shape, "Vectorise f over the first axis.")
+        require(values.shape == (len(points),), problem, values.shape, "Vectorise f over the first axis.")
         if values.dtype.kind not in "biuf":
             raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
         values = values.astype(float)

@@ -17,7 +17,7 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import need
+from zonal.errors import require
 from zonal.kernels.base import Factor
 from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
@@ -64,7 +64,7 @@ class Axis(ABC):
     def check(self) -> None:
         """Raise if this axis, read from a file, is not possible."""
         possible = alike(self, self.revalidated()) and isinstance(self.name, str)
-        need(possible, "this is not an axis that Zonal has made", self, RESTORE)
+        require(possible, "this is not an axis that Zonal has made", self, RESTORE)
 
     # How it is split.
 

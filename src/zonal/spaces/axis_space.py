@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from zonal._types import Flags, Floats, Ints
-from zonal.errors import InvalidInput, is_listed, need, whole_number
+from zonal.errors import InvalidInput, is_listed, require, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
 from zonal.spaces.axes import Axis, Symbol
@@ -65,9 +65,9 @@ class AxisSpace(Space):
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
         has_axes = isinstance(self.axes, tuple) and self.axes
-        need(has_axes, "a space needs at least one axis", self.axes, RESTORE)
+        require(has_axes, "a space needs at least one axis", self.axes, RESTORE)
         for axis in self.axes:
-            need(isinstance(axis, Axis), "this is not an axis", axis, RESTORE)
+            require(isinstance(axis, Axis), "this is not an axis", axis, RESTORE)
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 

@@ -17,9 +17,9 @@ from zonal.errors import (
     InvalidInput,
     is_listed,
     listed,
-    need,
     plain_array,
     random_generator,
+    require,
     whole_number,
     without_unit,
 )
@@ -346,7 +346,7 @@ def checked_node(node: Node, space: Space) -> Node:
 def checked_view(feedback: Feedback | None) -> Feedback | None:
     """Check that a feedback is one, or None, and return it."""
     able = feedback is None or isinstance(feedback, Feedback)
-    need(
+    require(
         able, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one, with parentheses: zn.Mean()."
     )
     return feedback

@@ -17,8 +17,8 @@ from zonal.errors import (
     listed,
     mapped,
     named,
-    need,
-    refuse,
+    reject,
+    require,
     text,
     whole_number,
 )
@@ -100,7 +100,7 @@ class Box(AxisSpace):
     def check(self) -> None:
         """Raise if this box, read from a file, is not possible."""
         super().check()
-        need(self.continuous, "a box has no categorical axes", self, RESTORE)
+        require(self.continuous, "a box has no categorical axes", self, RESTORE)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int:
         """Return the axis to split next; cells below the smallest exist too, though no search uses them."""
@@ -158,7 +158,7 @@ class Product(AxisSpace):
     ) -> None:
         fix = "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
         problem = "axes must be a mapping of name to axis"
-        need(isinstance(axes, Mapping) and mapped(axes, problem, fix), problem, axes, fix)
+        require(isinstance(axes, Mapping) and mapped(axes, problem, fix), problem, axes, fix)
         arity = whole_number(arity, "arity", 2, MOST_PARTS)
         described, checked, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
         for name, axis in described.items():
@@ -186,10 +186,10 @@ def listed_axes(bounds: Mapping[str, AxisLike] | ArrayLike) -> list[tuple[str, A
     else:
         pairs = listed(bounds, problem, fix)
         axes = list(zip(unnamed(len(pairs)), pairs, strict=True))
-    need(axes, problem, bounds, fix)
+    require(axes, problem, bounds, fix)
     twice = (name for j, (name, _) in enumerate(axes) if name in dict(axes[:j]))
-    refuse(twice, "two axes have the same name", "Rename one; 1 and '1' are the same.")
-    need(len(axes) <= MOST_AXES, f"a space has at most {MOST_AXES} axes", len(axes), "Use Points for features.")
+    reject(twice, "two axes have the same name", "Rename one; 1 and '1' are the same.")
+    require(len(axes) <= MOST_AXES, f"a space has at most {MOST_AXES} axes", len(axes), "Use Points for features.")
     return axes
 
 
@@ -221,11 +221,11 @@ def _closed(names: tuple[str, ...], scales: Sequence[str], periodic: Sequence[st
     rings = [periodic] if isinstance(periodic, str) else periodic
     rings = listed(rings, "periodic must name axes", "Pass a list of names.")
     unknown = (name for name in rings if not isinstance(name, str) or name not in names)
-    refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
+    reject(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
     fix = "Leave out its scale, or take it out of periodic."
     for name, scale in zip(names, scales, strict=True):
         free = name not in rings or scale in ("linear", PeriodicAxis.scale)
-        need(free, f"axis {name} cannot be a ring: its scale is {scale}", name, fix)
+        require(free, f"axis {name} cannot be a ring: its scale is {scale}", name, fix)
     return [PeriodicAxis.scale if name in rings else scale for name, scale in zip(names, scales, strict=True)]
 
 
@@ -242,7 +242,7 @@ def has_symbols(axis: AxisLike) -> bool:
     if len(entries) != 2 or any(map(is_quantity, entries)):
         return len(entries) > 2 and all(np.isscalar(entry) for entry in entries)
     problem = f"two numbers in a {type(axis).__name__} may be an interval or two symbols"
-    need(isinstance(axis, tuple | list), problem, axis, fix)
+    require(isinstance(axis, tuple | list), problem, axis, fix)
     return isinstance(axis, list)
 
 
@@ -253,13 +253,15 @@ def _per_axis(values: T | ByAxis[T], what: str, default: T, names: tuple[str, ..
     if isinstance(values, Mapping):
         values = mapped(values, f"{what} must be a mapping of axes", f"Axes: {names}.")
         unknown = (name for name in values if not isinstance(name, str) or name not in names)
-        refuse(unknown, f"{what} names an axis that is not there", f"Axes: {names}.")
+        reject(unknown, f"{what} names an axis that is not there", f"Axes: {names}.")
         for name in names:
-            need(default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}.")
+            require(
+                default is not None or name in values, f"{what} must name every axis", values, f"Add {name!r}."
+            )
         return [values.get(name, default) for name in names]
     if isinstance(values, str) or not is_listed(values):
         return [cast("T", values)] * len(names)
     problem = f"{what} must be one value, or one for each of {len(names)} axes"
     entries = listed(values, problem, "Pass as many.")
-    need(len(entries) == len(names), problem, values, "Pass as many.")
+    require(len(entries) == len(names), problem, values, "Pass as many.")
     return entries

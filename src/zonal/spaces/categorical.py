@@ -10,7 +10,17 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import TEXTS, InvalidInput, finite_number, is_listed, listed, need, positive_number, refuse, text
+from zonal.errors import (
+    TEXTS,
+    InvalidInput,
+    finite_number,
+    is_listed,
+    listed,
+    positive_number,
+    reject,
+    require,
+    text,
+)
 from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.axes import Axis, Part, Symbol
@@ -41,13 +51,13 @@ class CategoricalAxis(Axis):
         """Check the symbols, and return the axis; they are equally frequent by default."""
         symbols = tuple(_symbol(symbol, name) for symbol in symbols)
         size, fix = len(symbols), "For more kinds of things use Hierarchy or Points."
-        need(2 <= size <= MOST_SYMBOLS, f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols", size, fix)
+        require(2 <= size <= MOST_SYMBOLS, f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols", size, fix)
         texts = [str(symbol) for symbol in symbols]
         twice = (symbol for j, symbol in enumerate(symbols) if symbol in symbols[:j] or texts[j] in texts[:j])
-        refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
+        reject(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
         given = [1.0] * size if frequencies is None else list(frequencies)
         problem = f"axis {name} needs a frequency for each of {size} symbols"
-        need(len(given) == size, problem, given, "Pass as many.")
+        require(len(given) == size, problem, given, "Pass as many.")
         shares = [
             positive_number(share, f"the frequency of {symbol} on axis {name}")
             for symbol, share in zip(symbols, given, strict=True)
@@ -118,7 +128,7 @@ class CategoricalAxis(Axis):
                 choices = ", ".join(map(str, self.symbols))
                 raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {choices}.")
             pool |= 1 << self.symbols.index(symbol)
-        need(pool, f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
+        require(pool, f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
         return self._part(pool)
 
     def overlap(self, part: Part, other: Part) -> bool:

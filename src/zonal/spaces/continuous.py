@@ -11,7 +11,7 @@ from typing import Self, cast
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, finite_number, need, positive_number, without_unit
+from zonal.errors import InvalidInput, finite_number, positive_number, require, without_unit
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import Measure
@@ -45,7 +45,7 @@ class ContinuousAxis(Axis):
         width = positive_number(without_unit(smallest, "" if self.measured_in else self.unit, what), what)
         wide = f"{self.side:g} {self.measured_in}".rstrip()
         problem = f"smallest on axis {self.name} is wider than the axis ({wide})"
-        need(width * (1 - ROUNDING) <= self.side, problem, width, "Pass a width within the axis.")
+        require(width * (1 - ROUNDING) <= self.side, problem, width, "Pass a width within the axis.")
         return replace(self, smallest=width)
 
     def nearest(self, arity: int) -> Self:
@@ -270,5 +270,5 @@ def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, floa
     fix = "Pass two finite numbers, the lower one first."
     what = f"a bound of axis {name}"
     low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
-    need(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
+    require(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
     return low, high

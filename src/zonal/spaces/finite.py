@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Flags, Floats, Ints
-from zonal.errors import InvalidInput, need, refuse, whole_number
+from zonal.errors import InvalidInput, reject, require, whole_number
 from zonal.io.dataframes import Labels, as_label, as_series, in_order
 from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
@@ -147,7 +147,7 @@ class FiniteSpace(Space):
             and np.array_equal(np.sort(self.rows), np.arange(size))
             and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
-        need(right, "these are not members that Zonal has sorted", self, RESTORE)
+        require(right, "these are not members that Zonal has sorted", self, RESTORE)
         hash(self)  # raises if labels cannot be hashed
 
     def level(self, depth: int) -> Level:
@@ -207,7 +207,7 @@ class FiniteSpace(Space):
         if not isinstance(values, Mapping):
             return in_order(values, self.label_sets, what)
         problem = f"{what} by name need members with labels"
-        need(self.labels is not None, problem, self, "Pass one per point, in order.")
+        require(self.labels is not None, problem, self, "Pass one per point, in order.")
         return by_name(values, [str(label) for label in self.label_sets[0]], what)
 
     def max_depth(self) -> int:
@@ -307,9 +307,9 @@ class FiniteSpace(Space):
         mask = series is not None and series.values.dtype == bool
         listed = self._listed(in_order(what, self.label_sets, "a mask") if mask else what)
         numbers = listed.ndim == 1 and listed.size and listed.dtype.kind in "iu"
-        need(numbers, "a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
+        require(numbers, "a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         wrong = listed[(listed < 0) | (listed >= self.size)].tolist()
-        refuse(wrong, f"a row number must lie between 0 and {self.size - 1}", "Correct it.")
+        reject(wrong, f"a row number must lie between 0 and {self.size - 1}", "Correct it.")
         return self._at(np.unique(self.place[listed]).tolist(), feedback)
 
     def _at(self, places: list[int], feedback: Feedback | None) -> SubsetRegion:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, attribute, listed, mapped, need, plain_array
+from zonal.errors import InvalidInput, attribute, listed, mapped, plain_array, require
 
 if TYPE_CHECKING:
     from zonal.spaces.axis_space import AxisSpace
@@ -31,7 +31,7 @@ def arranged(
     values: ArrayLike
     if isinstance(given, Mapping):
         parts = mapped(given, f"{what} must be an array", _fix(space))
-        need(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
+        require(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
         values, named = parts.pop(VALUES), parts.pop(AXES, None)
         positions, axes = parts, axes if axes is not None else named if named is not None else list(parts)
     else:
@@ -42,10 +42,10 @@ def arranged(
         return values
     names = listed([axes] if isinstance(axes, str) else axes, "axes must be names", _fix(space))
     right = all(isinstance(name, str) for name in names) and sorted(names) == sorted(space.names)
-    need(right, f"the dimensions of {what} must be the axes of the space, each once", tuple(names), _fix(space))
+    require(right, f"the dimensions of {what} must be the axes of the space, each once", tuple(names), _fix(space))
     table = plain_array(values, f"{what} must be an array", _fix(space))
     problem = f"{what} must have {len(names)} dimensions: {', '.join(names)}"
-    need(table.ndim == len(names), problem, table.shape, _fix(space))
+    require(table.ndim == len(names), problem, table.shape, _fix(space))
     for at, name in enumerate(names):
         along = positions.get(name)
         if along is None and coordinates is not None and name in coordinates:
@@ -60,11 +60,11 @@ def _is_downward(along: ArrayLike, name: str, size: int) -> bool:
     """Tell whether positions along an axis fall; raise if they do not go one way, or are not one per pixel."""
     fix = "Pass the position of each pixel, in order."
     places: NDArray[Any] = plain_array(along, f"positions along {name} must be numbers", fix, float)
-    need(places.shape == (size,), f"there must be {size} positions along {name}", places.shape, fix)
+    require(places.shape == (size,), f"there must be {size} positions along {name}", places.shape, fix)
     steps = np.diff(places)
-    need((steps > 0).all() or (steps < 0).all(), f"positions along {name} must rise or fall", along, fix)
+    require((steps > 0).all() or (steps < 0).all(), f"positions along {name} must rise or fall", along, fix)
     even = size < 3 or float(np.abs(steps - steps.mean()).max()) <= 0.01 * abs(float(steps.mean()))
-    need(even, f"pixels along {name} must be equally wide", along, "Interpolate them first.")
+    require(even, f"pixels along {name} must be equally wide", along, "Interpolate them first.")
     return bool(size > 1 and steps[0] < 0)
 
 

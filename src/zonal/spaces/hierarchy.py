@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, need, refuse, text
+from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, reject, require, text
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
@@ -112,7 +112,7 @@ class Hierarchy(FiniteSpace):
             given = listed(feature_names, "feature_names must be a list", "Pass as many as there are features.")
             names = tuple(region_name(name, "a feature") for name in given)
         problem = f"feature_names must be {table.shape[1]} names"
-        need(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
+        require(len(names) == table.shape[1], problem, feature_names, "Pass as many.")
         nested = nested_levels(paths, checked, checked_least(smallest, float(checked.sum())))
         members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
         self._keep(names, nested, is_categorical=features is None, smallest=smallest, **members)
@@ -124,7 +124,7 @@ class Hierarchy(FiniteSpace):
             return table, _numbered(table.shape[1])
         size, label_sets = len(self.paths), self.label_sets
         table, names, labels = taken_features(by_name(features, label_sets[1], "features"), "features")
-        need(len(table) == size, f"features must have {size} rows, one per member", len(table), "Pass as many.")
+        require(len(table) == size, f"features must have {size} rows, one per member", len(table), "Pass as many.")
         return table[row_order(labels, label_sets, "features")][self.rows], names
 
     @classmethod
@@ -156,22 +156,22 @@ class Hierarchy(FiniteSpace):
             weights = text(weights, "the name of a column")
             columns: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
             fix = f"{guess(weights, columns)}Name a column of the table, or pass the weights."
-            need(weights in columns, "the table has no such column of weights", weights, fix)
+            require(weights in columns, "the table has no such column of weights", weights, fix)
             named, weights = columns, columns.pop(weights)
         if not isinstance(named, Mapping):
             given = listed(named, *TABLE)
             named = dict(zip(_numbered(len(given)), given, strict=True))
         named = mapped(named, *TABLE)
-        need(named, TABLE[0], levels, TABLE[1])
+        require(named, TABLE[0], levels, TABLE[1])
         columns = {
             region_name(name, "a level"): list(map(_text, _not_shapes(name, listed(column, *TABLE))))
             for name, column in named.items()
         }
         once = len(columns) == len(named)
-        need(once, "two levels have the same name", list(named), "Rename one; 1 and '1' are the same.")
+        require(once, "two levels have the same name", list(named), "Rename one; 1 and '1' are the same.")
         sizes = {name: len(column) for name, column in columns.items()}
         even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
-        need(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
+        require(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
         check_nested(columns)
         leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
         hierarchy = cls(leaves, features, weights, smallest, feature_names)
@@ -197,11 +197,11 @@ class Hierarchy(FiniteSpace):
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
         problem, fix = "parents must map each name to its parent", "Pass {'Sydney': 'NSW', ...}."
-        need(isinstance(parents, Mapping), problem, parents, fix)
+        require(isinstance(parents, Mapping), problem, parents, fix)
         parents = mapped(parents, problem, fix)
-        need(parents, problem, parents, fix)
-        need(None not in parents, "every region needs a name", None, "Name it.")
-        refuse(
+        require(parents, problem, parents, fix)
+        require(None not in parents, "every region needs a name", None, "Name it.")
+        reject(
             repeated(region_name(name, "a region") for name in parents),
             "two regions have the same name",
             "Rename one.",
@@ -216,7 +216,7 @@ class Hierarchy(FiniteSpace):
         super().check()
         names = [*self.levels, *(name for path in self.paths for name in path or [None])]
         named = len(self.paths) == self.size and all(isinstance(name, str) for name in names)
-        need(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
+        require(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -251,13 +251,13 @@ class Hierarchy(FiniteSpace):
             what = text(what, "the name of a region")
         path = path_of_name(self, what) if isinstance(what, str) else cast("tuple[str, ...]", what)
         if isinstance(path, tuple) and all(isinstance(name, str) for name in path):
-            need(path or what == WHOLE, "a region needs a name", what, ANYTHING)
+            require(path or what == WHOLE, "a region needs a name", what, ANYTHING)
             if self.below(path):
                 return self._of_path(path, feedback)
             near = guess(what if isinstance(what, str) else path[-1], self.named)
             fix = f"{near}Names look like {JOINT.join(self.paths[0])!r}."
             is_leaf = isinstance(what, Hashable) and what in self._row_of
-            need(is_leaf, "there is no such region", what, fix)
+            require(is_leaf, "there is no such region", what, fix)
         return self.subset(what, feedback)
 
     def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> SubsetRegion:
@@ -315,7 +315,7 @@ class Hierarchy(FiniteSpace):
 def _of_tree(tree: Any) -> Leaves:
     """Return the leaves of nested mappings and lists."""
     fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
-    need(as_frame(tree) is None, "a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
+    require(as_frame(tree) is None, "a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
     paths = list(_paths(tree, ()))
     return Leaves(paths, range(len(paths)))
 
@@ -323,7 +323,7 @@ def _of_tree(tree: Any) -> Leaves:
 def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the path to each leaf of nested mappings and lists."""
     where = JOINT.join(above) or WHOLE
-    need(
+    require(
         len(above) < DEEPEST_TREE, f"a tree has at most {DEEPEST_TREE} levels", subtree, "Does it contain itself?"
     )
     fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
@@ -331,9 +331,9 @@ def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     items = [subtree] if isinstance(subtree, Mapping) else listed(subtree, problem, fix)
     entries = [pair for place, item in enumerate(items) for pair in _named(item, place)]
     pairs = [(region_name(name, f"a region within {where}"), below) for name, below in entries]
-    need(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
+    require(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
     fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
-    refuse(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
+    reject(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
     for name, below in pairs:
         path = (*above, name)
         yield from [path] if below is None else _paths(below, path)
@@ -364,7 +364,7 @@ def _not_shapes(name: str, column: list[Any]) -> list[Any]:
     """Return a column of names; raise if there are shapes in it."""
     fix = f"Leave the column out, or pass geopandas.GeoDataFrame(table, geometry={name!r})."
     shapes = (value for value in column if attribute(type(value), "__geo_interface__") is not None)
-    refuse(shapes, f"column {name} has shapes, not names of regions", fix)
+    reject(shapes, f"column {name} has shapes, not names of regions", fix)
     return column
 
 

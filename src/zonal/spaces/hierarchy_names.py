@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from zonal.errors import InvalidInput, need, refuse
+from zonal.errors import InvalidInput, reject, require
 from zonal.io.hints import guess
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def path_of_name(space: Hierarchy, name: str) -> Path:
         if labelled:
             leaves.add((int(space.place[(space.labels or ()).index(name)]),))
         fix = f"Pass a tuple, such as {min(paths)}."
-        need(same and len(leaves) == 1, "this name fits several regions", name, fix)
+        require(same and len(leaves) == 1, "this name fits several regions", name, fix)
     return paths[0] if paths else tuple(name.split(JOINT))
 
 
@@ -53,13 +53,13 @@ def path_of_levels(space: Hierarchy, what: Mapping[str, PartLike | None]) -> Pat
     """Return the path to the region that a mapping of level to name describes; None if it lists members."""
     levels = space.level_names
     if MEMBERS in what and not (MEMBERS in levels and isinstance(what[MEMBERS], str)):
-        refuse((key for key in what if key != MEMBERS), "a list of members needs no other key", "Leave it out.")
+        reject((key for key in what if key != MEMBERS), "a list of members needs no other key", "Leave it out.")
         return None
     for key in what:
         fix = f"{guess(key, levels)}Levels: {', '.join(levels)}."
-        need(key in levels, "a region names a level that is not there", key, fix)
+        require(key in levels, "a region names a level that is not there", key, fix)
     named = {levels.index(key): name for key, name in what.items() if name is not None}
-    need(named, "a region needs a name", dict(what), ANYTHING)
+    require(named, "a region needs a name", dict(what), ANYTHING)
     depth = max(named) + 1
     candidates = {path[:depth] for path in space.paths if len(path) >= depth}
     fitting: list[Path] = [
@@ -69,5 +69,5 @@ def path_of_levels(space: Hierarchy, what: Mapping[str, PartLike | None]) -> Pat
         names = [path[depth - 1] for path in candidates]
         fix = f"{guess(named[depth - 1], names)}Names look like {JOINT.join(space.paths[0])!r}."
         raise InvalidInput("there is no such region", dict(what), fix)
-    need(len(fitting) == 1, "this fits several regions", dict(what), "Name the levels above it too.")
+    require(len(fitting) == 1, "this fits several regions", dict(what), "Name the levels above it too.")
     return fitting[0]

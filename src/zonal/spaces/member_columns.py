@@ -21,9 +21,9 @@ from zonal.errors import (
     listed,
     mapped,
     named,
-    need,
     positive_number,
-    refuse,
+    reject,
+    require,
 )
 from zonal.io.dataframes import Columns, DataSeries, Labels, as_frame, as_label, as_series, in_order, useful
 from zonal.spaces.base import ROUNDING, as_array, unnamed
@@ -38,7 +38,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
     if frame is None and isinstance(X, Mapping):
         labels = next((series.labels for series in map(as_series, X.values()) if series is not None), None)
         names = [_column_name(name) for name in X]
-        refuse(repeated(names), "two columns have the same name", "Rename one; 1 and '1' are the same.")
+        reject(repeated(names), "two columns have the same name", "Rename one; 1 and '1' are the same.")
         frame = Columns(dict(zip(names, X.values(), strict=True)), labels)
     if frame is not None:
         return _joined(frame), tuple(frame.columns), useful(frame.labels)
@@ -50,7 +50,7 @@ def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels |
 def _column_name(name: Any) -> str:
     """Check the name of a column, and return it as text; numbers and dates are names too."""
     label = as_label(name)
-    need(label is not None and label == label, "a column needs a name", name, "Name it.")
+    require(label is not None and label == label, "a column needs a name", name, "Name it.")
     return named(label if isinstance(label, str | int) else str(label), "the name of a column")
 
 
@@ -60,7 +60,7 @@ def told_labels(labels: Sequence[Hashable] | DataSeries, size: int) -> Labels:
     problem, fix = f"labels must be {size} names, one per member", "Pass as many."
     names = tuple(listed(labels if series is None else series.values.tolist(), problem, fix))
     hashable = all(isinstance(name, Hashable) for name in names)
-    need(len(names) == size and hashable, problem, labels, fix)
+    require(len(names) == size and hashable, problem, labels, fix)
     return tuple(map(as_label, names))
 
 
@@ -73,9 +73,9 @@ def _joined(frame: Columns) -> Floats:
         tables.append(checked_features(in_order(column, label_sets, what), what))
         shape = tables[-1].shape
         sizes[name] = shape[0]
-        need(shape[1] == 1, f"{what} must hold one number per row", shape, "Pass several columns instead.")
+        require(shape[1] == 1, f"{what} must hold one number per row", shape, "Pass several columns instead.")
     problem = "there must be at least one column, and all equally long"
-    need(len(set(sizes.values())) == 1, problem, sizes, "Pass one number per point in each.")
+    require(len(set(sizes.values())) == 1, problem, sizes, "Pass one number per point in each.")
     return np.hstack(tables)
 
 
@@ -89,7 +89,7 @@ def checked_features(features: Any, what: str) -> Floats:
         table = table[:, None]
     if table.dtype.kind not in "iuf" or table.ndim != 2:
         _complain_of_rows(features, what)
-    need(table.size, f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
+    require(table.size, f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
     table = table.astype(float)
     for row, column in np.argwhere(~np.isfinite(table)).tolist():
         problem = f"{what} must be finite, but row {row}, column {column} is not"
@@ -106,7 +106,7 @@ def _complain_of_rows(features: Any, what: str) -> NoReturn:
         )
         width = len(numbers) if width is None else width
         problem = f"row {number} of {what} has {len(numbers)} numbers, not {width}"
-        need(len(numbers) == width, problem, row, fix)
+        require(len(numbers) == width, problem, row, fix)
         for value in numbers:
             try:
                 float(value)
@@ -129,7 +129,7 @@ def checked_weights(weights: ArrayLike | None, size: int) -> Floats:
         problem = f"the weight of row {row} must be positive and finite"
         raise InvalidInput(problem, float(table[row]), "Leave out members without weight.")
     largest = float(table.max())
-    need(largest <= LARGEST_STD, "weights are too large to add up", largest, "Use a larger unit.")
+    require(largest <= LARGEST_STD, "weights are too large to add up", largest, "Use a larger unit.")
     return table
 
 
@@ -139,7 +139,7 @@ def checked_least(smallest: float | None, total: float) -> float:
         return 0.0
     least = positive_number(smallest, "smallest")
     fits = least * (1 - ROUNDING) <= total
-    need(fits, "smallest is more than all members together", least, f"Pass less than {total:g}.")
+    require(fits, "smallest is more than all members together", least, f"Pass less than {total:g}.")
     return least * (1 - ROUNDING)
 
 
@@ -147,17 +147,17 @@ def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     """Return values in the order of the leaves if they were given by name."""
     if not isinstance(values, Mapping):
         return values
-    refuse(repeated(leaves), f"{what} by name need leaves with different names", "Pass them in order.")
+    reject(repeated(leaves), f"{what} by name need leaves with different names", "Pass them in order.")
     given = mapped(values, f"{what} must be a mapping of leaves", "Name every leaf.")
     texts = all(isinstance(name, str | int | float | np.generic) for name in given)
-    need(texts, f"{what} must be by name", list(given), "Name every leaf.")
+    require(texts, f"{what} must be by name", list(given), "Name every leaf.")
     long = (name for name in given if isinstance(name, int) and abs(name) > LARGEST_WHOLE)  # has no text
-    refuse(long, f"{what} names something that is not a leaf", "Name leaves only.")
+    reject(long, f"{what} names something that is not a leaf", "Name leaves only.")
     by_leaf, expected = {str(name): value for name, value in given.items()}, set(leaves)
     strangers = (name for name in by_leaf if name not in expected)
-    refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
-    need(len(by_leaf) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
-    refuse((leaf for leaf in leaves if leaf not in by_leaf), f"{what} must name every leaf", "Add it.")
+    reject(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
+    require(len(by_leaf) == len(given), f"{what} names a leaf twice", list(given), "1 and '1' are the same.")
+    reject((leaf for leaf in leaves if leaf not in by_leaf), f"{what} must name every leaf", "Add it.")
     width = as_array(next(iter(by_leaf.values()))).size
     for leaf, value in by_leaf.items():
         _check_leaf(leaf, value, what, width)
@@ -168,10 +168,10 @@ def _check_leaf(leaf: str, value: Any, what: str, width: int) -> None:
     """Raise unless the value of a leaf is finite numbers: of features `width`, of weights positive ones."""
     numbers = as_array(value).ravel()
     problem = f"features of leaf {leaf!r} are {numbers.size} numbers, not {width}"
-    need(what != "features" or numbers.size == width, problem, value, "Correct it.")
+    require(what != "features" or numbers.size == width, problem, value, "Correct it.")
     least, kind = (0.0, "positive and finite") if what == "weights" else (-math.inf, "finite numbers")
     right = numbers.dtype.kind in "iuf" and ((numbers > least) & (numbers < math.inf)).all()
-    need(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
+    require(right, f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
 
 
 def repeated(names: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, is_listed, need, whole_number, without_unit
+from zonal.errors import InvalidInput, is_listed, require, whole_number, without_unit
 from zonal.kernels.base import Factor, StationaryFactor
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import IntervalIndex
@@ -44,7 +44,7 @@ class LogAxis(ContinuousAxis):
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: float | None) -> Self:
         """Check the ends, in the user's numbers, and return the axis."""
         problem = f"axis {name} is logarithmic, so its bounds must be positive"
-        need(ends[0] > 0, problem, ends, "Start above 0, or drop the scale.")
+        require(ends[0] > 0, problem, ends, "Start above 0, or drop the scale.")
         low, high = map(math.log10, ends)
         return replace(super().of(name, (low, high), unit, smallest), given=ends)
 
@@ -191,7 +191,7 @@ class IntegerAxis(ContinuousAxis):
         """Check the ends, and return the axis of the integers between them."""
         first, last = (_whole(end, f"a bound of axis {name}") for end in ends)
         fix = "Leave the scale out: a continuous axis serves as well."
-        need(last - first < MOST_NUMBERS, f"axis {name} has more than {MOST_NUMBERS} numbers", ends, fix)
+        require(last - first < MOST_NUMBERS, f"axis {name} has more than {MOST_NUMBERS} numbers", ends, fix)
         return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
 
     def with_smallest(self, smallest: float | None) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal._types import Floats, Ints
-from zonal.errors import is_listed, need, refuse, text, whole_number
+from zonal.errors import is_listed, reject, require, text, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
@@ -66,7 +66,7 @@ class Points(FiniteSpace):
         if labels is not None:
             row_labels = told_labels(labels, len(features))
         fits = whole_number(arity, "arity", 2) <= max(len(features), FEW_PARTS)
-        need(fits, "arity is larger than the number of points", arity, f"Pass at most {len(features)}.")
+        require(fits, "arity is larger than the number of points", arity, f"Pass at most {len(features)}.")
         label_sets = [range(len(features)) if row_labels is None else row_labels]
         checked = checked_weights(in_order(weights, label_sets, "weights"), len(features))
         rows, levels = _kd_tree(features, checked, int(arity), checked_least(smallest, float(checked.sum())))
@@ -102,13 +102,13 @@ class Points(FiniteSpace):
             return self.subset(what, feedback)
         known = ("members", *self.names)
         unknown = (key for key in what if not (isinstance(key, str) and str(key) in known))
-        refuse(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
+        reject(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
         region = self.subset(what.get("members"), feedback)
         for name, (low, high) in zip(self.names, region.bounds.tolist(), strict=True):
             given = what.get(name, (low, high))
             edges = as_array(given)
             fits = edges.shape == (2,) and np.allclose(edges, (low, high), ROUNDING, 0)
-            need(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
+            require(fits, f"these members have {name} from {low:g} to {high:g}", given, "Leave it out.")
         return region
 
     def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
@@ -124,7 +124,7 @@ class Points(FiniteSpace):
             return text
         words = text.replace(",", " ").split()
         numbers = words and all(word.isdecimal() for word in words)
-        need(numbers, "a region of points must be its row numbers", text, "Write 0 3 17; the first row is 0.")
+        require(numbers, "a region of points must be its row numbers", text, "Write 0 3 17; the first row is 0.")
         return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
 
     def _node_named(self, name: str) -> Node:
@@ -138,8 +138,8 @@ class Points(FiniteSpace):
             if self._describe(self.cell((depth, index))) == name
         ]
         fix = "Pass row numbers or labels, or the name of a region of the tree."
-        need(nodes, "there is no such region of points", name, fix)
-        need(len(nodes) == 1, "this name fits several regions", name, fix)
+        require(nodes, "there is no such region of points", name, fix)
+        require(len(nodes) == 1, "this name fits several regions", name, fix)
         return nodes[0]
 
     def _describe(self, region: SubsetRegion) -> str:

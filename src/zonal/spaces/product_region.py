@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, is_quantity, mapped, need, refuse
+from zonal.errors import InvalidInput, is_quantity, mapped, reject, require
 from zonal.spaces.axes import Axis, Part, Symbol
 from zonal.spaces.base import PartLike, Region, RegionLike, as_array
 from zonal.spaces.categorical import CategoricalAxis
@@ -163,7 +163,7 @@ def parts_of(space: AxisSpace, what: RegionLike) -> list[PartLike | None]:
     if isinstance(what, Mapping):
         what = mapped(what, "a region must be a mapping from axis to part", f"Axes: {space.names}.")
         unknown = (name for name in what if not isinstance(name, str) or name not in space.names)
-        refuse(unknown, "a region names an axis that is not there", f"Axes: {space.names}.")
+        reject(unknown, "a region names an axis that is not there", f"Axes: {space.names}.")
         return [what.get(name) for name in space.names]
     if not space.continuous:
         axis = next(axis for axis in space.axes if axis.is_categorical)
@@ -175,9 +175,9 @@ def parts_of(space: AxisSpace, what: RegionLike) -> list[PartLike | None]:
     if _has_units(what) and len(what) == space.d:
         return list(what)  # each axis has its own unit
     edges = as_array(what)
-    need(edges.dtype.kind in "iuf", "a region's bounds must be numbers", what, "Pass pairs.")
+    require(edges.dtype.kind in "iuf", "a region's bounds must be numbers", what, "Pass pairs.")
     problem = f"a region's bounds must have shape ({space.d}, 2), one pair per axis"
-    need(edges.shape == (space.d, 2), problem, what, "Pass (low, high) for each axis.")
+    require(edges.shape == (space.d, 2), problem, what, "Pass (low, high) for each axis.")
     return list(edges.tolist())
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, finite_number, listed, need, plain_array, refuse, whole_number
+from zonal.errors import InvalidInput, finite_number, listed, plain_array, reject, require, whole_number
 from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
@@ -85,12 +85,12 @@ class Sequences(AxisSpace):
         rows = _frequencies(frequencies, length, symbols)
         axes = tuple(CategoricalAxis.of(f"position {j}", symbols, row) for j, row in enumerate(rows, 1))
         unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
-        refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
+        reject(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
         fix = "Pass for example [2, 0, 1]."
         fixed = range(length) if order is None else listed(order, "order must be a list of positions", fix)
         steps = tuple(whole_number(j, "a position in order", 0) for j in fixed)
         problem = f"order must name each position from 0 to {length - 1} once"
-        need(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")
+        require(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")
         number, least = len(symbols) ** length, whole_number(smallest, "smallest", 1)
         if least > number:  # which may have very many digits
             raise InvalidInput("smallest exceeds the number of sequences", smallest, f"There are {number}.")
@@ -108,7 +108,7 @@ class Sequences(AxisSpace):
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
-        need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
+        require(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
     @property
     def alphabet(self) -> tuple[Any, ...]:
@@ -160,7 +160,7 @@ class Sequences(AxisSpace):
         pool: RegionLike | None = what
         if isinstance(what, Mapping):
             unknown = (key for key in what if not (isinstance(key, str) and str(key) == SEQUENCE))
-            refuse(unknown, "a region of sequences has no such key", f"Pass {SEQUENCE!r}.")
+            reject(unknown, "a region of sequences has no such key", f"Pass {SEQUENCE!r}.")
             pool = what.get(SEQUENCE)
         if not isinstance(pool, str | Sequence):
             problem = "a region must be text, or an entry per position"
@@ -169,7 +169,7 @@ class Sequences(AxisSpace):
             self._parse(pool) if isinstance(pool, str) else cast("Sequence[PartLike]", pool)
         )
         problem = f"a region of these sequences has {self.length} positions, not {len(parts)}"
-        need(len(parts) == self.length, problem, pool, "Give a symbol, or a set of symbols, for each.")
+        require(len(parts) == self.length, problem, pool, "Give a symbol, or a set of symbols, for each.")
         region = self._of(parts, feedback)
         return self._cell_or(region) if isinstance(pool, str) else region
 
@@ -193,10 +193,10 @@ class Sequences(AxisSpace):
 
     def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
         """Return values, one per sequence, in order or by name, as an array with one dimension per position."""
-        need(axes is None, "sequences have no axes to name", axes, "Leave axes out.")
+        require(axes is None, "sequences have no axes to name", axes, "Leave axes out.")
         shape, size = (self.arity,) * self.length, self.arity**self.length
         problem = f"a table of all {self.arity}^{self.length} sequences is too long"
-        need(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
+        require(size <= MOST_VALUES, problem, self.length, "Use fewer positions.")
         column, labels = as_series(values) or (values, None)
         if named := useful(labels):
             values = dict(zip(named, column, strict=True))
@@ -222,7 +222,7 @@ class Sequences(AxisSpace):
             problem = f"sequence {sequence!r} in row {row} has a symbol outside the alphabet"
             raise InvalidInput(problem, error.args[0], "Correct it.") from None
         problem = f"sequence in row {row} must have {self.length} symbols"
-        need(len(place) == self.length, problem, sequence, "Correct it.")
+        require(len(place) == self.length, problem, sequence, "Correct it.")
         return place
 
     def _describe(self, region: ProductRegion) -> str:
@@ -274,16 +274,16 @@ class Sequences(AxisSpace):
                 opened += sets[piece]
             else:
                 parts.append(list(sets[piece]))
-        need(opened is None, "a bracket is not closed", text, "Write for example A[CG]T.")
+        require(opened is None, "a bracket is not closed", text, "Write for example A[CG]T.")
         return parts
 
 
 def _symbols(alphabet: str | Sequence[str]) -> list[str]:
     """Check an alphabet, and return its symbols."""
     listed = isinstance(alphabet, (str, Sequence))
-    need(listed, "alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
+    require(listed, "alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
     wrong = (symbol for symbol in alphabet if not isinstance(symbol, str) or not symbol)
-    refuse(wrong, "the alphabet has a symbol that is not text", "Pass symbols as text.")
+    reject(wrong, "the alphabet has a symbol that is not text", "Pass symbols as text.")
     return list(alphabet)
 
 
@@ -296,11 +296,11 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
         frequencies = in_order(frequencies, [alphabet], what)
     else:
         order = row_order(tuple(frame.columns), [alphabet], what)
-        need(frame.columns, "frequencies must have a column for each symbol", (), "Pass one each.")
+        require(frame.columns, "frequencies must have a column for each symbol", (), "Pass one each.")
         table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
         frequencies = table[row_order(frame.labels, [range(length)], what)][:, order]
     fix = "Pass one number per symbol, or one row per position."
     table = plain_array(frequencies, "frequencies must be numbers", fix, float)
     shapes = (size,), (length, size)
-    need(table.shape in shapes, f"frequencies must have shape {shapes[0]} or {shapes[1]}", table.shape, fix)
+    require(table.shape in shapes, f"frequencies must have shape {shapes[0]} or {shapes[1]}", table.shape, fix)
     return list(np.broadcast_to(table, (length, size)).tolist())

@@ -18,7 +18,7 @@ from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type
 
 from zonal.engine.events import Event, Transaction
 from zonal.engine.settings import Problem, Settings, checked_again
-from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
+from zonal.errors import InvalidInput, StudyFileError, ZonalError, require
 from zonal.kernels.base import Kernel
 from zonal.policies.base import Policy, PolicyContext, Shape
 from zonal.policies.knowledge_gradient import KnowledgeGradient
@@ -162,7 +162,7 @@ def settings_to_json(settings: Settings) -> str:
                 f"{name} cannot be stored in a file", error.args[0], "Use Zonal's own classes, or functions."
             ) from None
     size = sum(array_bytes(packed) for packed in objects_in(document) if "zlib" in packed)
-    need(size <= MAX_BYTES, TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
+    require(size <= MAX_BYTES, TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
     return _dump(document)
 
 
@@ -248,7 +248,7 @@ def settings_from_json(
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name, value in given.items():
         fix = f"Leave {name}= out; to change it, start a new study."
-        need(name in marks, f"this study's {name} is stored in its file", value, fix)
+        require(name in marks, f"this study's {name} is stored in its file", value, fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         flags = {flag: bool(getattr(policy, flag)) for flag in POLICY_FLAGS} | {"model_free": True}
@@ -257,7 +257,7 @@ def settings_from_json(
     settings = checked_again(settings)
     for name, value in given.items():
         problem = f"this study was made with another {name}"
-        need(_fits(value, marks[name]), problem, value, "Pass the original one.")
+        require(_fits(value, marks[name]), problem, value, "Pass the original one.")
     return DecodedSettings(settings, missing, passed)
 
 

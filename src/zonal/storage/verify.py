@@ -18,7 +18,7 @@ from zonal.engine.events import Transaction
 from zonal.engine.possible import possible
 from zonal.engine.settings import Settings
 from zonal.engine.state import State
-from zonal.errors import ZonalError, need
+from zonal.errors import ZonalError, require
 
 CLOSE = 1e-6  # relative: BLAS libraries round differently
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -129,7 +129,7 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
     """Return the state after what would be decided now, by the fact that shows which call it was."""
     fact = _call(event)
     in_order = (state is None) == isinstance(fact, events.Created)
-    need(in_order, "a study begins once, with Created first", fact, "Pass all of study.events.")
+    require(in_order, "a study begins once, with Created first", fact, "Pass all of study.events.")
     if state is None:
         return commands.begin(settings)
     observed = [other for other in event if isinstance(other, events.Observed)]  # a call may take several

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Protocol, runtime_checkable
 
 from zonal.engine.results import Trial
-from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, need, whole_number
+from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, require, whole_number
 from zonal.spaces import Region
 
 Measure = Callable[..., Any]  # a region, and perhaps its time, to a value, or to (value, sem)
@@ -145,7 +145,7 @@ class FutureExecutor(InlineExecutor):
         self.counted = hasattr(self._executor, "_client")  # Dask's, whose workers come and go
         number = _workers(self._executor) if workers is None else workers
         fix = "Start some, client.wait_for_workers(1) waits for them; or pass workers= to have optimize wait."
-        need(workers is not None or number > 0, "the executor has no workers yet", self._executor, fix)
+        require(workers is not None or number > 0, "the executor has no workers yet", self._executor, fix)
         self.workers = whole_number(number, "workers", 1)
 
     def begin(self, trial: Trial) -> Task:
@@ -172,7 +172,7 @@ class FutureExecutor(InlineExecutor):
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
         is_future = hasattr(job.future, "add_done_callback")
-        need(is_future, "an executor's submit must return a future", job.future, "Pass another executor.")
+        require(is_future, "an executor's submit must return a future", job.future, "Pass another executor.")
         job.future.add_done_callback(lambda _: self._news.put(None))
 
     def wait(self, jobs: Collection[Task], seconds: float | None) -> None:
@@ -242,7 +242,7 @@ def engine_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
 ) -> InlineExecutor:
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
-    need(callable(measure), "measure must be a function of a region", measure, "Pass a callable.")
+    require(callable(measure), "measure must be a function of a region", measure, "Pass a callable.")
     if isinstance(where, int):
         meant = f"Did you mean n={where}?" if abs(where) <= LARGEST_WHOLE else "Pass one, or nothing."
         raise InvalidInput("the second argument must be an executor", where, meant)
@@ -267,7 +267,7 @@ def _started(start: Callable[..., Any]) -> Executor:
     else:
         found = start()
     what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
-    need(callable(attribute(found, "submit")), what, found, "Pass for example workers=4.")
+    require(callable(attribute(found, "submit")), what, found, "Pass for example workers=4.")
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.trial_history import Outcome
-from zonal.errors import InvalidInput, ZonalError, need, refuse
+from zonal.errors import InvalidInput, ZonalError, reject, require
 from zonal.storage.encoding import JsonObject, user_classes
 from zonal.storage.schema import (
     FORMAT,
@@ -57,7 +57,7 @@ def exported(study: Study) -> str:
     settings = json.loads(settings_to_json(study.settings))
     user_defined = [*given_names(settings), *user_classes(list(study.events))]
     problem = "this study was made with something of the user's own, which no export can hold"
-    refuse(user_defined, problem, "Copy the study's file, and open it in Python.")
+    reject(user_defined, problem, "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": settings}
     as_text = DecodedSettings(study.settings).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
@@ -75,7 +75,7 @@ def imported(content: bytes) -> Study:
     lines, at = content.split(b"\n"), 0
     _check_head(lines[0])
     damage = _damage(content)
-    need(not damage, f"this is not what was exported: {damage}", _start_of(lines[0]), FIX)
+    require(not damage, f"this is not what was exported: {damage}", _start_of(lines[0]), FIX)
 
     def texts() -> Iterator[str]:
         nonlocal at
@@ -84,7 +84,7 @@ def imported(content: bytes) -> Study:
 
     try:
         decoded = settings_from_json(json.dumps(json.loads(lines[0])["settings"]), {})
-        need(not decoded.missing, "an export cannot hold a setting of the user's own", decoded.missing, FIX)
+        require(not decoded.missing, "an export cannot hold a setting of the user's own", decoded.missing, FIX)
         return Study.replay(decoded.settings, map(decoded.read, texts()), batch=True)
     except Exception as error:  # somebody may have changed a line, and the digest too
         reason = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
@@ -96,9 +96,9 @@ def _check_head(line: bytes) -> None:
     """Raise unless this is the first line of an export of the format that is read."""
     head = _json_object(line)
     fix = "Use zonal export --format events."
-    need(head.get("kind") == HEAD, "this is not an export of events", _start_of(line), fix)
+    require(head.get("kind") == HEAD, "this is not an export of events", _start_of(line), fix)
     number = head.get("format")
-    need(number == FORMAT, f"this Zonal reads exports of format {FORMAT} only", number, format_fix(number))
+    require(number == FORMAT, f"this Zonal reads exports of format {FORMAT} only", number, format_fix(number))
 
 
 def _damage(content: bytes) -> str:

@@ -16,7 +16,7 @@ from zonal.engine.possible import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionLike, RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
-from zonal.errors import TrialError, need, text, truth, whole_number
+from zonal.errors import TrialError, require, text, truth, whole_number
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, with_feedback
 from zonal.study import summary
@@ -74,10 +74,10 @@ def _repeated(study: Study, n: int | None, key: str, now: tuple[Regions, Regions
     """Return the trials that were asked for with this key; raise if that was another request."""
     batch = [asked for asked in study._state.asked if asked.key == key]
     problem = f"{len(batch)} trials were asked for with this key"
-    need(len(batch) in (0, n or 1), problem, n, "Use another key.")
+    require(len(batch) in (0, n or 1), problem, n, "Use another key.")
     same = all((asked.within, asked.avoid) == now for asked in batch)
     names = [[region.name for region in regions] for regions in now]
-    need(same, "this key was used with other regions in within= and avoid=", names, "Use another key.")
+    require(same, "this key was used with other regions in within= and avoid=", names, "Use another key.")
     return batch
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.engine import binding, checks, select
 from zonal.engine.results import Result
-from zonal.errors import need, plain_array, positive_number, standard_deviation, text, whole_number
+from zonal.errors import plain_array, positive_number, require, standard_deviation, text, whole_number
 from zonal.kernels.feedback import Average
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
@@ -50,7 +50,7 @@ def optimize(
     """Ask, measure and tell until the budget is spent, or the answer is good enough: see `Study.optimize`."""
     name = None if by is None else text(by, "by")
     able = callback is None or callable(callback)
-    need(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
+    require(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
     with run_id() as run:
         session = RunSession(study, name or run, take_over, n)
@@ -90,16 +90,18 @@ def refine(
 ) -> PointResult:
     """Find a good point within the recommended region by measuring points: see `Study.refine`."""
     fix = "For members and sequences, extend the study or raise the policy's h_max."
-    need(study.space.continuous, "refine works in a box only", study.space, fix)
+    require(study.space.continuous, "refine works in a box only", study.space, fix)
     given = _spread(study, study.recommend().region) if points is None else points
-    need(callable(measure_point), "measure_point must be a function of a point", measure_point, "Pass a callable.")
+    require(
+        callable(measure_point), "measure_point must be a function of a point", measure_point, "Pass a callable."
+    )
     problem, fix = f"points must have shape (n, {study.space.d})", "Pass one row per point."
     candidates = plain_array(given, problem, fix, float)
     right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
-    need(right, problem, points, fix)
+    require(right, problem, points, fix)
     spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
     has_noise = noise is not None or not callable(study.settings.noise)
-    need(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
+    require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
     spread = standard_deviation(study._state.structure.noise.item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean

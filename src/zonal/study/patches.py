@@ -13,7 +13,7 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.engine.results import RegionProbability
-from zonal.errors import need, positive_number
+from zonal.errors import positive_number, require
 from zonal.io.records import Records
 from zonal.io.result_table import Cell, Span, labelled
 from zonal.spaces import Region
@@ -82,8 +82,8 @@ def _groups(likely: Sequence[RegionProbability], within: float | None) -> list[l
         return []
     space, number = regions[0].space, len(regions)
     problem = f"patches are made of at most {MOST_JOINED} regions"
-    need(number <= MOST_JOINED, problem, number, "Raise the threshold, or the probability.")
-    need(space.axes is None or within is None, "regions of axes touch or do not", within, "Leave within= out.")
+    require(number <= MOST_JOINED, problem, number, "Raise the threshold, or the probability.")
+    require(space.axes is None or within is None, "regions of axes touch or do not", within, "Leave within= out.")
     pairs = _near(regions, within) if space.axes is None else _touching(regions)
     graph = coo_array((np.ones(len(pairs), dtype=bool), tuple(pairs.T)), shape=(number, number))
     count, group = connected_components(graph, directed=False)
@@ -97,7 +97,7 @@ def _touching(regions: list[Any]) -> Ints:
     """
     space = regions[0].space
     fix = "Regions with an axis of numbers touch; use the rows themselves."
-    need(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
+    require(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
     edges = np.array([region.edges for region in regions])
     found = []
     for start in range(0, len(regions), ROWS):
@@ -130,15 +130,15 @@ def _near(regions: list[Any], within: float | None) -> Ints:
     from scipy.spatial import cKDTree
 
     space = regions[0].space
-    need(not space.is_categorical, "areas without coordinates do not touch", space, "Give the space features.")
+    require(not space.is_categorical, "areas without coordinates do not touch", space, "Give the space features.")
     fix = f"Pass within=, the largest distance of neighbours in the units of {', '.join(space.names)}."
-    need(within is not None, "points and areas have no sides by which they touch", within, fix)
+    require(within is not None, "points and areas have no sides by which they touch", within, fix)
     reach = positive_number(within, "within")
     positions = np.concatenate([region.positions for region in regions])
     owner = np.repeat(np.arange(len(regions)), [len(region.positions) for region in regions])
     tree = cKDTree(space.features[positions])
     problem = "so many members lie within this distance of each other that all are one patch"
-    need(tree.count_neighbors(tree, reach) <= MOST_PAIRS, problem, within, "Pass a smaller distance.")
+    require(tree.count_neighbors(tree, reach) <= MOST_PAIRS, problem, within, "Pass a smaller distance.")
     return np.asarray(owner[tree.query_pairs(reach, output_type="ndarray")])
 
 

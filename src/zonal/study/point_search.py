@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import finite_number, need, whole_number
+from zonal.errors import finite_number, require, whole_number
 
 MeasurePoint = Callable[[Floats], float]
 
@@ -49,7 +49,7 @@ def sequential_halving(
     their covariance. With fewer measurements than points, only the most promising points are measured.
     """
     budget = whole_number(budget, "budget", 1, MOST_MEASUREMENTS)
-    need(len(points), "there must be a point to choose", points, "Pass at least one.")
+    require(len(points), "there must be a point to choose", points, "Pass at least one.")
     mean, covariance = mean.copy(), covariance.copy()
     # First keep only as many points as can each be measured once, by what is known already.
     left = np.sort(np.argsort(-mean, kind="stable")[:budget])

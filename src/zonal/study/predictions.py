@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import need
+from zonal.errors import require
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
 from zonal.study.summary import column_of, joined
@@ -59,7 +59,7 @@ class Prediction(_Pair):
         regions: list[Any] = list(self.regions)
         space = regions[0].space
         fix = "Use table()."
-        need(space.axes is not None, "points and areas are not on a grid", space, fix)
+        require(space.axes is not None, "points and areas are not on a grid", space, fix)
         edges = np.array([region.edges for region in regions])
         shape, places, bounds, axes = [], [], {}, {}
         for j, axis in enumerate(space.axes):
@@ -73,14 +73,14 @@ class Prediction(_Pair):
             places.append(place.reshape(-1))
         at = np.ravel_multi_index(places, shape)
         whole = len(np.unique(at)) == len(at) == math.prod(shape)
-        need(whole, "these regions are not a grid: not one for each combination of parts", len(at), fix)
+        require(whole, "these regions are not a grid: not one for each combination of parts", len(at), fix)
         order = np.argsort(at)
         return Grid(self.mean[order].reshape(shape), self.std[order].reshape(shape), axes, bounds)
 
 
 def _need_regions(prediction: Prediction) -> None:
     fix = "Pass a list of regions, or none for all of the smallest size."
-    need(prediction.regions, "a single number has no table and no grid", tuple(prediction), fix)
+    require(prediction.regions, "a single number has no table and no grid", tuple(prediction), fix)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from zonal.engine.results import (
 from zonal.engine.settings import RegionLike
 from zonal.engine.state import State
 from zonal.engine.views import views
-from zonal.errors import InvalidInput, finite_number, listed, need, whole_number, without_unit
+from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import EmpiricalBelief
 from zonal.gp.hyperparameters import WeightedModel
@@ -111,7 +111,7 @@ def beyond(
 ) -> RegionProbabilities:
     """Return the regions whose average is beyond a threshold: see `Study.above` and `Study.below`."""
     problem = "a region is listed by its probability or by its distance in standard deviations"
-    need(probability is None or sigma is None, problem, (probability, sigma), "Pass one of the two.")
+    require(probability is None or sigma is None, problem, (probability, sigma), "Pass one of the two.")
     with study._lock:
         state = study._state
         if threshold is None:
@@ -188,7 +188,7 @@ def probability(
 ) -> float | Floats:
     """Return the probability that regions are above or below a threshold: see `Study.probability`."""
     problem = "a probability is of being above or below a threshold"
-    need((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
+    require((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(without_unit(below if above is None else above, study.value_unit, side), side)
     several, single = _listed(study, regions)
@@ -237,7 +237,7 @@ def _smallest(study: Study) -> list[Region]:
     bottom = state.problem.bottom(state.h_max)
     number = study.space.leaves(bottom)
     fix = "Pass the regions, or give the space a larger smallest size."
-    need(number <= MAX_SMALLEST, f"at most {MAX_SMALLEST} smallest regions are predicted at once", number, fix)
+    require(number <= MAX_SMALLEST, f"at most {MAX_SMALLEST} smallest regions are predicted at once", number, fix)
     regions: list[Region] = study.space.every(bottom)
     return regions
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.errors import InvalidInput, check_choice, need, refuse, text, whole_number
+from zonal.errors import InvalidInput, check_choice, reject, require, text, whole_number
 from zonal.io.environment import check_variables
 from zonal.io.recipe_text import Key, Recipe, axis_words, sequence_words
 from zonal.io.tables import Table, read_table
@@ -85,7 +85,7 @@ def _check_top(recipe: Recipe) -> None:
     """Raise unless a recipe has a budget, and no section that is not known."""
     recipe.table(recipe.words, (), TOP)
     problem = f"{recipe.source}: a study needs a budget"
-    need("budget" in recipe.words, problem, None, "Write for example budget = 60.")
+    require("budget" in recipe.words, problem, None, "Write for example budget = 60.")
 
 
 def where(
@@ -103,10 +103,10 @@ def where(
     ways = {"--axis": axes, "--sequences": sequences, "a table": table}
     passed = [way for way, option in ways.items() if option]
     fix = f"Pass one of {', '.join(ways)}."
-    need(len(passed) == 1, "the space must be given in exactly one way", " and ".join(passed) or "none", fix)
+    require(len(passed) == 1, "the space must be given in exactly one way", " and ".join(passed) or "none", fix)
     named = {key: column for key, column in columns.items() if column}
     stray = [f"--{key}" for key in named if table is None]
-    refuse(stray, "this option needs a table", "Pass a table too, or leave the option out.")
+    reject(stray, "this option needs a table", "Pass a table too, or leave the option out.")
     section, words = _section(axes, sequences, {"table": str(table), **named})
     places: dict[Key, str] = {("smallest",): "--smallest", (section,): passed[0]}
     shared = {} if smallest is None else {"smallest": smallest}
@@ -125,7 +125,7 @@ def space(recipe: Recipe) -> Any:
     """Return the space that a recipe describes; errors name the key."""
     named = [name for name in SPACES if name in recipe.words]
     problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
-    need(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
+    require(len(named) == 1, problem, " and ".join(named) or None, f"Write one of [{'], ['.join(SPACES)}].")
     (kind,) = named
     with recipe.blamed(kind):
         searched = _space(recipe, kind)
@@ -137,7 +137,7 @@ def _space(recipe: Recipe, kind: str) -> Any:
     divided, arity = kind in ("axes", "points"), recipe.words.get("arity", 2)
     with recipe.blamed("arity"):
         whole_number(arity, "arity", 2, MOST_PARTS)
-        need(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
+        require(divided or "arity" not in recipe.words, f"[{kind}] has no arity", arity, "Leave it out.")
     if kind == "axes":
         return _axes(recipe)
     shared = {key: value for key, value in recipe.words.items() if key == "smallest"}
@@ -183,18 +183,18 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     given = {"low", "high", "symbols", "frequencies"} & set(words)
     fix = "Write low and high, or symbols, or frequencies."
     problem = f"{recipe.place(path)}: axis {name} must be given in exactly one way"
-    need(given in ({"low", "high"}, {"symbols"}, {"frequencies"}), problem, dict(words), fix)
+    require(given in ({"low", "high"}, {"symbols"}, {"frequencies"}), problem, dict(words), fix)
     if "low" in given:
         text(words.get("unit", ""), f"the unit of axis {name}")
         check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
         return words["low"], words["high"]
     for key in ("unit", "smallest", "scale", "periodic"):
-        need(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
+        require(key not in words, f"axis {name} has symbols, and no {key}", words.get(key), "Leave it out.")
     if "symbols" in given:
         symbols = words["symbols"]
         return symbols if isinstance(symbols, list) else [symbols]
     frequencies, fix = words["frequencies"], "Write { red = 2, green = 1 }."
-    need(isinstance(frequencies, Mapping), f"frequencies of axis {name} must be a table", frequencies, fix)
+    require(isinstance(frequencies, Mapping), f"frequencies of axis {name} must be a table", frequencies, fix)
     return frequencies
 
 
@@ -208,7 +208,7 @@ def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, An
     """Raise if a section lacks a key."""
     for key, example in examples.items():
         fix = f"Write for example {key} = {json.dumps(example)}."
-        need(words.get(key), f"[{section}] needs its {key}", words.get(key), fix)
+        require(words.get(key), f"[{section}] needs its {key}", words.get(key), fix)
 
 
 def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn.Hierarchy:
@@ -244,7 +244,7 @@ def members(
     with at("coords"):
         features = {name: table.numbers(name) for name in coords}
     if not levels:
-        need(coords, "a table needs columns that locate its rows", None, "Name coords, levels or sequence.")
+        require(coords, "a table needs columns that locate its rows", None, "Name coords, levels or sequence.")
         return zn.Points(features, weights, arity, smallest)
     with at("levels"):
         names = {name: table.texts(name) for name in levels}
@@ -270,7 +270,7 @@ def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
         regions = []
         for region in words if isinstance(words, list) else [words]:
             written = isinstance(region, str | Mapping) and region
-            need(written, "a forbidden region must be text", region, "Write it as for `zonal observe`.")
+            require(written, "a forbidden region must be text", region, "Write it as for `zonal observe`.")
             regions.append(space.region(space.from_text(region) if isinstance(region, str) else region))
         return regions
 
@@ -288,7 +288,7 @@ def _noise(recipe: Recipe, words: Any) -> Any:
         return words
     recipe.table(words, ("measurement", "noise"), ("per_weight",))
     fix = "Write { per_weight = 0.5 }."
-    need("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
+    require("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
     return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
 
 
@@ -299,7 +299,7 @@ def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
         return feedback()
     recipe.table(words, path, ("average", "beam", "beam_share"))
     fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
-    need(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
+    require(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
     ((kind, value),) = words.items()
     if kind == "average":
         whole_number(value, "average", 1, MOST_POINTS_AN_AXIS)
@@ -313,7 +313,7 @@ def _model(recipe: Recipe) -> dict[str, Any]:
     if not words:
         return given
     with recipe.blamed("model"):
-        need("kernel" in words, "[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
+        require("kernel" in words, "[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
         kind = recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS)
         if not words:  # its parameters are learned
             return {**given, "kernel": kind}
@@ -341,7 +341,7 @@ def _policy(recipe: Recipe) -> Any:
 def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
     """Return the class named by the last key of `path` in `words`, and remove that key."""
     *_, section, key = path
-    need(key in words, f"{section} needs its {key}", words, f"Write one of {', '.join(kinds)}.")
+    require(key in words, f"{section} needs its {key}", words, f"Write one of {', '.join(kinds)}.")
     return recipe.choice(words.pop(key), path, kinds)
 
 
@@ -351,12 +351,12 @@ def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any
     needed = [part for part in fields(kind) if part.default is MISSING and part.default_factory is MISSING]
     for name in (part.name for part in needed):
         fix = f"Write {name} = ... in [{'.'.join(path)}]."
-        need(name in words, f"{recipe.place(path)}: {kind.__name__} needs its {name}", dict(words), fix)
+        require(name in words, f"{recipe.place(path)}: {kind.__name__} needs its {name}", dict(words), fix)
     return kind(**words)
 
 
 def _texts(words: Any, name: str) -> Sequence[str]:
     listed = isinstance(words, list | tuple) and all(isinstance(name, str) for name in words)
-    need(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
-    need(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
+    require(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
+    require(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
     return tuple(words)

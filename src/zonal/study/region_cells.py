@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zonal.errors import need
+from zonal.errors import require
 from zonal.io.result_table import Cell, Span, labelled
 from zonal.spaces import (
     Axis,
@@ -75,7 +75,7 @@ def region_in_row(space: Space, cells: Mapping[str, str]) -> Any:
     exact = {name: str(cells[name]) for name in columns if cells.get(name, "") != ""}
     if not exact:
         wanted = ", ".join(columns or ["region"])
-        need(cells.get("region"), "a row must say which region was measured", "", f"Fill in {wanted}.")
+        require(cells.get("region"), "a row must say which region was measured", "", f"Fill in {wanted}.")
         return space.from_text(str(cells["region"]))
     if not isinstance(space, AxisSpace):
         return space.from_text(exact["rows"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zonal.engine.events import Asked
 from zonal.engine.results import Trial
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, need, whole_number
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, require, whole_number
 from zonal.study.history import pending_asked
 from zonal.study.summary import measurements_left
 from zonal.study.worker_id import worker_is_dead
@@ -34,8 +34,8 @@ def reply(answer: Any) -> dict[str, Any]:
         return {"value": value, "sem": sem}
     arguments, fix = dict(answer), f"Name any of {', '.join(REPLY)}; value is needed."
     for name in arguments:
-        need(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
-    need("value" in arguments, "an instrument must return a value", arguments, fix)
+        require(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
+    require("value" in arguments, "an instrument must return a value", arguments, fix)
     return arguments
 
 

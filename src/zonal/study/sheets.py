@@ -23,8 +23,8 @@ from zonal.errors import (
     InvalidInput,
     ZonalError,
     finite_number,
-    need,
     positive_number,
+    require,
     standard_deviation,
 )
 from zonal.io.files import parsed, unescaped
@@ -68,7 +68,7 @@ class FilledRow:
         """Raise if the trial was told already, with another value."""
         known = was.value is None or self.repeats(was.value, was.sem)
         fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
-        need(known, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
+        require(known, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
 
     def outdated(self, past: Sequence[Outcome]) -> str:
         """Return what happened to the trial since this row was written; "" if nothing did.
@@ -198,7 +198,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             answer = replace(answer, minus=other)
         note = cells.get("note", "")
         same = first.setdefault(number, (answer, note)) == (answer, note)
-        need(same, "a row above has this trial already, with other values", number, "Keep one of the two.")
+        require(same, "a row above has this trial already, with other values", number, "Keep one of the two.")
         if answer is not None and not changed and (how := answer.outdated(past)):
             found.outdated[number] = row, how
             return
@@ -359,12 +359,12 @@ class BadSheet(ZonalError, ValueError):
 
 
 def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Any]], name: str) -> int:
-    need(cell.isdecimal(), "a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
+    require(cell.isdecimal(), "a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
     number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
     problem = f"there is no such trial: the study has {len(trials)}"
-    need(number < len(trials), problem, number, "Check the study.")
+    require(number < len(trials), problem, number, "Check the study.")
     own = trials[number][0].region.name
-    need(name in ("", own), f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
+    require(name in ("", own), f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
     return number
 
 
@@ -380,7 +380,7 @@ def value_of(cell: str) -> float:
     """Return a measured value from its text."""
     fix = "Write a number such as 0.73, or leave the cell empty if there is none yet."
     value = finite_number(_number(cell, "a value", fix), "a value", fix)
-    need(abs(value) <= LARGEST_STD, "a value is too large", cell, fix)
+    require(abs(value) <= LARGEST_STD, "a value is too large", cell, fix)
     return value
 
 

@@ -41,8 +41,8 @@ from zonal.errors import (
     ModelWarning,
     StudyFileError,
     listed,
-    need,
-    refuse,
+    reject,
+    require,
     truth,
     warn_user,
 )
@@ -256,7 +256,7 @@ class Study(metaclass=Named):
         given = {name: value for name, value in named.items() if value is not None}
         problem, fix = "classes must be classes", "Pass [MyKernel], the class itself."
         kinds = listed(classes, problem, fix)
-        refuse((kind for kind in kinds if not isinstance(kind, type)), problem, fix)
+        reject((kind for kind in kinds if not isinstance(kind, type)), problem, fix)
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in kinds})
         with journal.applying():
             study = cls._of(journal.opened.settings, events)
@@ -348,7 +348,7 @@ class Study(metaclass=Named):
         True
         """
         fix = "Pass study.settings and study.events."
-        need(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
+        require(isinstance(settings, Settings), "settings must be those of a study", settings, fix)
         lazily = isinstance(events, Iterator)
         history = events if lazily else listed(events, "events must be those of a study", fix)
         settings, batch = checked_again(settings), truth(batch, "batch")

@@ -25,7 +25,7 @@ from zonal.engine.events import Transaction
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
-from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, need
+from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, require
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
@@ -78,7 +78,7 @@ class Connection:
         head, _, name = parts.path.rstrip("/").rpartition("/")
         fix = 'Pass the address of its page, such as "http://127.0.0.1:8321/studies/sky".'
         fits = parts.scheme in ("http", "https") and parts.netloc and head == "/studies" and name
-        need(fits, "this is not the address of a study", address, fix)
+        require(fits, "this is not the address of a study", address, fix)
         self.address, self.token, self.name = address, token, unquote(name)
         self._base = f"{parts.scheme}://{parts.netloc}/api/studies/{name}"
         # Without a proxy, which cannot reach this machine or a tunnel.

@@ -9,7 +9,7 @@ from sys import float_info
 from typing import Any
 
 from zonal.engine.results import Trial
-from zonal.errors import InvalidInput, StudyFileError, need, whole_number
+from zonal.errors import InvalidInput, StudyFileError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
@@ -33,10 +33,10 @@ from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route
 
 def _of_node(space: Any, node: Any) -> Region:
     pair = isinstance(node, list) and [type(number) for number in node] == [int, int]
-    need(pair, "a node must be [depth, index]", node, "Write [3, 5].")
+    require(pair, "a node must be [depth, index]", node, "Write [3, 5].")
     depth, index = node
     exists = 0 <= depth <= (space.max_depth() or depth) and depth < 64 and 0 <= index < space.slots(depth)
-    need(exists, "there is no such node", node, "Pass one of the study's.")
+    require(exists, "there is no such node", node, "Pass one of the study's.")
     region: Region = space.cell((depth, index))
     return region
 
@@ -50,7 +50,7 @@ def _region(study: Study, described: Any) -> Region:
         return _of_node(study.space, described["node"])
     place = study.space.from_text(described) if isinstance(described, str) else described
     missing = isinstance(place, str | list) and not place
-    need(not missing, "a region is missing", place, "Send a region.")
+    require(not missing, "a region is missing", place, "Send a region.")
     region: Region = study.space.region(place)
     return region
 

@@ -33,11 +33,11 @@ async def body(request: Request) -> Any:
     if not content.strip():
         return {}
 
-    def refuse(text: str) -> None:
+    def reject(text: str) -> None:
         raise ValueError(f"{text} is not a number of JSON")
 
     try:
-        document = json.loads(content.decode(), parse_constant=refuse)
+        document = json.loads(content.decode(), parse_constant=reject)
         json.dumps(document, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None

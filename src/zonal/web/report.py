@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from zonal.engine.settings import Settings
-from zonal.errors import InvalidInput, StudyFileError, ZonalError, need
+from zonal.errors import InvalidInput, StudyFileError, ZonalError, require
 from zonal.io.files import file_path, write
 from zonal.io.result_table import Listing, Probability, percent
 from zonal.plotting import Kind, column_width
@@ -50,7 +50,7 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Any
     """Return an HTML page about a study, and write it to a file: see `Study.report`."""
     target = None if path is None else file_path(path)
     areas = study.space.axes is None
-    need(shapes is None or areas, "shapes are of points and areas", study.space, "Leave them out.")
+    require(shapes is None or areas, "shapes are of points and areas", study.space, "Leave them out.")
     parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
     if not is_empty(study):
         parts.append(_section("Best regions", lambda: _table(study.top(5))))

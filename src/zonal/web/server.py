@@ -29,7 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import InvalidInput, ZonalError, need
+from zonal.errors import InvalidInput, ZonalError, require
 from zonal.study.study import Study
 from zonal.web import handlers, openapi, page_data, routes
 from zonal.web.handlers import given, new_study
@@ -306,7 +306,7 @@ def serve(
     """
     token = os.environ.get(VARIABLE, "")
     long = not token or len(token) >= SHORTEST
-    need(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
+    require(long, f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
     beyond = not _is_loopback(host) or bool(names)
     makes_token = beyond and not token
     token = secrets.token_urlsafe(24) if makes_token else token

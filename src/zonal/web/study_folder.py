@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.errors import StudyFileError, need
+from zonal.errors import StudyFileError, require
 from zonal.storage.journal import REPLACED, is_study
 from zonal.study.study import Study
 from zonal.web.overview import StudyOverview, stamp_of
@@ -134,8 +134,8 @@ class Folder:
         """Return the path for a new study of this name, after checking the name."""
         fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
         fits = NEW_NAME.fullmatch(name) and not name.endswith(".")
-        need(fits, "this cannot be the name of a study", name, fix)
-        need(self._bare(name) is None, "there is a study of this name", name, "Choose another name.")
+        require(fits, "this cannot be the name of a study", name, fix)
+        require(self._bare(name) is None, "there is a study of this name", name, "Choose another name.")
         return self.path / (name + ENDING)
 
     def end(self) -> None:
