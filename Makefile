@@ -68,11 +68,12 @@ test-oldest: ## run all tests with the oldest version of every dependency that w
 test-ray: $(RAY) ## run the tests of the driver on Ray, in an environment of its own
 	@.venv-ray/bin/python -m pytest tests/study/test_ray.py
 
-lint: $(READY) ## check style, format, types and the direction of imports
+lint: $(READY) ## check style, format, types, the direction of imports, and names
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/check_names.py
 	@$(BIN)/python docs/check_types.py
 
 readme: $(READY) browser ## run the README's examples, put what they print below them, take its pictures

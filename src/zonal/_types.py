@@ -27,9 +27,9 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     @staticmethod
     def of(values: ArrayLike, dims: tuple[str, ...]) -> NamedArray:
         """Return an array with named axes."""
-        made = np.asarray(values, dtype=np.float64).view(NamedArray)
-        made.dims = dims
-        return made
+        array = np.asarray(values, dtype=np.float64).view(NamedArray)
+        array.dims = dims
+        return array
 
     def __array_finalize__(self, source: Any) -> None:
         """Take over the names of what this was made of."""
@@ -38,9 +38,9 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Return the result of an operation; a plain number, if it is one."""
-        made = np.asarray(array).view(NamedArray)
-        NamedArray.__array_finalize__(made, self)
-        return made if made.ndim else np.asarray(array)[()]
+        result = np.asarray(array).view(NamedArray)
+        NamedArray.__array_finalize__(result, self)
+        return result if result.ndim else np.asarray(array)[()]
 
     def transpose(self, *order: Any) -> NamedArray:
         """Return the array with its axes, and their names, in another order; by default reversed."""

@@ -30,7 +30,7 @@ def _tallied(name: str, kind: type = float) -> Any:
     get = attrgetter(name)
 
     def column(tree: Tree) -> NDArray[Any]:
-        columns = tree._made
+        columns = tree._tallied_columns
         if name not in columns:
             values: NDArray[Any] = np.zeros(tree.size, dtype=kind)
             values[list(tree.tallies)] = [get(tally) for tally in tree.tallies.values()]
@@ -71,7 +71,7 @@ class Tree:
     std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
     tallies: dict[int, Any]  # of the nodes that were measured, by row: `NodeStats`
     pending: Mapping[int, Any]  # the trials pending, each with its `row`
-    _made: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
+    _tallied_columns: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
     _contenders: NDArray[np.intp] | None
 
     def __init__(
@@ -83,7 +83,7 @@ class Tree:
         """Copy the columns of another table, with other tallies and trials pending if they are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
         if tallies is not None:
-            self.tallies, self._made = tallies, {}
+            self.tallies, self._tallied_columns = tallies, {}
         if pending is not None:
             self.pending = pending
 
@@ -98,7 +98,7 @@ class Tree:
     def _shaped(self, ints: Ints) -> Tree:
         """Set another block of integer columns."""
         ints.setflags(write=False)
-        self._ints, self._made = ints, {}
+        self._ints, self._tallied_columns = ints, {}
         self.depth, self.index, self.parent, self.slot, self.first_child = ints
         return self
 
@@ -242,12 +242,12 @@ class Tree:
         mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.where(timed > 0, timed, 1.0))
         if not weighed.any():
             return mean, error
-        variance, known = error**2, self.precision_variance[rows]
-        total = variance + known
+        variance, precision_variance = error**2, self.precision_variance[rows]
+        total = variance + precision_variance
         share = np.divide(variance, total, out=np.ones_like(total), where=total > 0)
         share[weighed == 0], share[plain == 0] = 0.0, 1.0
         mean = mean + share * (self.precision_mean[rows] - mean)
-        return mean, np.where(weighed == 0, error, np.sqrt(share * known))
+        return mean, np.where(weighed == 0, error, np.sqrt(share * precision_variance))
 
     def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:
         """Return the table in the user's units: ``prior_mean + sign * mean``, noise for one unit of time."""

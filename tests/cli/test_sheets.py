@@ -69,7 +69,7 @@ def test_a_note_survives_export_and_import_in_a_sheet(written: list[str]) -> Non
     assert [answer.note for _, answer in found.new] == [
         note if note.startswith(("\t", "\r", "\n")) else note.strip() for note in written
     ]
-    assert (found.known, found.empty) == ([], 0)
+    assert (found.repeated, found.empty) == ([], 0)
 
 
 def test_a_number_of_thousands_of_digits_is_no_trial_and_no_row() -> None:

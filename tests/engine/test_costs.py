@@ -309,7 +309,7 @@ def test_looks_that_cost_nothing_are_refused(prices: dict[str, Any]) -> None:
 
 def test_a_budget_that_pays_for_nothing_says_so() -> None:
     study = zn.Study(LINE, budget=3.0, cost=lambda region: 10.0, policy=zn.GPOO(), **GIVEN)
-    assert study.optimize(lambda region: 1.0).message.startswith("the budget does not pay for a look: 0 ")
+    assert study.optimize(lambda region: 1.0).message.startswith("the budget does not pay for a measurement: 0 ")
 
 
 def test_a_threshold_of_zero_is_not_minus_zero() -> None:

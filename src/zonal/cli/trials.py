@@ -204,7 +204,7 @@ def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal
         warning = f"Row {left.row}: its note was left out, since trial {number} {left.how}."
         options.echo_err(f"{warning} --{left.option} keeps it.")
     mended = f", {len(taken.corrected)} corrected" if taken.corrected else ""
-    repeated = f", {len(taken.known)} known already" if taken.known else ""
+    repeated = f", {len(taken.repeated)} known already" if taken.repeated else ""
     noted = f", {counted(len(taken.notes), 'note')} kept" if taken.notes else ""
     old = f", {len(taken.outdated)} left out (--changed takes them too)" if taken.outdated else ""
     options.echo_err(
@@ -264,10 +264,10 @@ def observe(
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
     sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
-    n_taken = len(sheet_rows.new) + (len(sheet_rows.known) if again else 0)
-    if sheet_rows.known and not again:
-        rows = ", ".join(str(answer.row) for _, answer in sheet_rows.known)
-        repeated = f", {len(sheet_rows.known)} known already (row {rows} of the sheet; --again takes them too)"
+    n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
+    if sheet_rows.repeated and not again:
+        rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)
+        repeated = f", {len(sheet_rows.repeated)} known already (row {rows} of the sheet; --again takes them too)"
     options.echo_err(f"{counted(n_taken, 'measurement')} taken in{repeated}{_left_empty(sheet_rows.empty)}.")
 
 

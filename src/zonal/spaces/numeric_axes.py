@@ -346,13 +346,13 @@ class DiscretizedMeasure(Measure):
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
         self.ends, self.antisymmetric, self.total = measure.ends, measure.antisymmetric, measure.total
-        self._row = lru_cache(256)(self._made)
+        self._row = lru_cache(256)(self._points_and_weights)
 
     def __reduce__(self) -> tuple[Callable[[Measure], DiscretizedMeasure], tuple[Measure]]:
         """Return how a pickle makes it: from its measure, without the cache."""
         return _lumped, (self._measure,)
 
-    def _made(self, number: int) -> tuple[Floats, Floats]:
+    def _points_and_weights(self, number: int) -> tuple[Floats, Floats]:
         """Return consecutive integers, relative to the centre of a run, and the weight of each."""
         more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
         every = number + 2 * more

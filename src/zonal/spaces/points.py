@@ -100,8 +100,8 @@ class Points(FiniteSpace):
                 return self.cell(self._node_named(what), feedback)
         if not isinstance(what, Mapping):
             return self.subset(what, feedback)
-        known = ("members", *self.names)
-        unknown = (key for key in what if not (isinstance(key, str) and str(key) in known))
+        keys = ("members", *self.names)
+        unknown = (key for key in what if not (isinstance(key, str) and str(key) in keys))
         reject(unknown, "a region of points has no such key", "Pass the rows under 'members'.")
         region = self.subset(what.get("members"), feedback)
         for name, (low, high) in zip(self.names, region.bounds.tolist(), strict=True):

@@ -128,15 +128,20 @@ class InlineExecutor:
 class FutureExecutor(InlineExecutor):
     """Measures on the executor that `start` returns, with as many at once as it has workers, or as given.
 
-    If it is its `own`, it is ended here and may be started again.
+    If it is `owned`, it is ended here and may be started again.
     """
 
     def __init__(
-        self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool, timed: bool = False
+        self,
+        measure: Measure,
+        start: Callable[[], Executor],
+        workers: int | None,
+        owned: bool,
+        timed: bool = False,
     ) -> None:
         super().__init__(measure, timed)
         self._start = start
-        self._own = own
+        self._owned = owned
         self._executor = _started(start)
         self._token = os.urandom(16).hex()
         self._sent = 0
@@ -200,7 +205,7 @@ class FutureExecutor(InlineExecutor):
         if executor is not self._executor:
             return True  # it was replaced already
         self._died += 1
-        if not self._own or self._died > DIED:
+        if not self._owned or self._died > DIED:
             return False
         self._executor.shutdown(wait=False)
         self._executor = _started(self._start)
@@ -216,7 +221,7 @@ class FutureExecutor(InlineExecutor):
     def close(self, unfinished: bool) -> None:
         """Forget the kit, and end what was started here."""
         _kits.pop(self._token, None)
-        if self._own:
+        if self._owned:
             self._executor.shutdown(wait=not unfinished)
 
 
@@ -226,7 +231,7 @@ def shared_death(error: BaseException) -> bool:
 
 
 def takes_time(measure: Measure) -> bool:
-    """Tell whether `measure` takes the time of a look: it has an argument `time`."""
+    """Tell whether `measure` takes the time of a measurement: it has an argument `time`."""
     try:
         return "time" in inspect.signature(measure).parameters
     except (TypeError, ValueError):  # its signature is unknown
@@ -263,12 +268,12 @@ def _started(start: Callable[..., Any]) -> Executor:
     try:
         inspect.signature(start).bind()
     except Exception:  # it needs arguments, or its signature is unknown
-        found: Executor | Any = start
+        executor: Executor | Any = start
     else:
-        found = start()
+        executor = start()
     what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
-    require(callable(attribute(found, "submit")), what, found, "Pass for example workers=4.")
-    return found
+    require(callable(attribute(executor, "submit")), what, executor, "Pass for example workers=4.")
+    return executor
 
 
 def _workers(executor: Any) -> int:
@@ -329,10 +334,10 @@ def _measure_there(
     token, _ = call
     if kit is not None:
         _keep(token, kit)
-    known = kit or _kits.get(token)
-    if known is None:
+    context = kit or _kits.get(token)
+    if context is None:
         return ContextMissing.WHICH_KIT
-    whole = replace(region, space=known.space)
-    if isinstance(known.measure, SimulatedInstrument) and draw is not None:
-        return known.measure.reading(whole, draw, 1.0 if time is None else time)
-    return measured(known.measure, whole, time)
+    whole = replace(region, space=context.space)
+    if isinstance(context.measure, SimulatedInstrument) and draw is not None:
+        return context.measure.reading(whole, draw, 1.0 if time is None else time)
+    return measured(context.measure, whole, time)

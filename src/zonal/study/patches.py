@@ -99,26 +99,26 @@ def _touching(regions: list[Any]) -> Ints:
     fix = "Regions with an axis of numbers touch; use the rows themselves."
     require(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
     edges = np.array([region.edges for region in regions])
-    found = []
+    pairs = []
     for start in range(0, len(regions), ROWS):
         rows = slice(start, start + ROWS)
         apart = np.zeros((len(edges[rows]), len(regions)), dtype=int)
         for j, axis in enumerate(space.axes):  # 0, 1 or 2 of each
             apart += _apart(axis, edges[rows, j], edges[:, j])
-        one, other = np.nonzero(apart <= 1)
-        found.append(np.stack([one + start, other], axis=1))
-    return np.concatenate(found)
+        first, other = np.nonzero(apart <= 1)
+        pairs.append(np.stack([first + start, other], axis=1))
+    return np.concatenate(pairs)
 
 
-def _apart(axis: Any, some: Any, others: Any) -> Ints:
+def _apart(axis: Any, parts: Any, other_parts: Any) -> Ints:
     """Return for each pair of parts of an axis: 0 if they overlap, 1 if they touch, 2 if neither."""
     if axis.is_categorical:
-        sets, inverse = np.unique(np.concatenate([some[:, 0], others[:, 0]]), return_inverse=True)
-        shared = np.array([[bool(int(one) & int(other)) for other in sets] for one in sets])
-        return np.where(shared[np.ix_(inverse[: len(some)], inverse[len(some) :])], 0, 2)
-    (low, high), (left, right) = some.T, others.T
+        sets, inverse = np.unique(np.concatenate([parts[:, 0], other_parts[:, 0]]), return_inverse=True)
+        shared = np.array([[bool(int(first) & int(other)) for other in sets] for first in sets])
+        return np.where(shared[np.ix_(inverse[: len(parts)], inverse[len(parts) :])], 0, 2)
+    (low, high), (left, right) = parts.T, other_parts.T
     slack = ROUNDING * axis.side
-    apart = np.full((len(some), len(others)), 2)
+    apart = np.full((len(parts), len(other_parts)), 2)
     for turn in (-axis.side, 0.0, axis.side) if axis.scale == "periodic" else (0.0,):
         common = np.minimum.outer(high, right + turn) - np.maximum.outer(low, left + turn)
         apart = np.minimum(apart, np.where(common > slack, 0, np.where(common >= -slack, 1, 2)))

@@ -319,7 +319,7 @@ def _model(recipe: Recipe) -> dict[str, Any]:
             return {**given, "kernel": kind}
         mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
         symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
-        kernel = _made(recipe, kind, words, ("model",))
+        kernel = _constructed(recipe, kind, words, ("model",))
         return {**given, "kernel": kernel if symbols is None else kernel * symbols}
 
 
@@ -334,8 +334,8 @@ def _policy(recipe: Recipe) -> Any:
             path = ("policy", "delta")
             recipe.table(words["delta"], path, None)
             delta = dict(words["delta"])
-            words["delta"] = _made(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
-        return _made(recipe, kind, words, ("policy",))
+            words["delta"] = _constructed(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
+        return _constructed(recipe, kind, words, ("policy",))
 
 
 def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
@@ -345,7 +345,7 @@ def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, 
     return recipe.choice(words.pop(key), path, kinds)
 
 
-def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
+def _constructed(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
     """Return an instance of a class from its fields; raise at an unknown or missing one."""
     recipe.table(words, path, [part.name for part in fields(kind)])
     needed = [part for part in fields(kind) if part.default is MISSING and part.default_factory is MISSING]

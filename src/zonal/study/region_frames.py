@@ -39,9 +39,9 @@ def _named(space: Space, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...
         ends: list[tuple[str, ...]] = [(f"{axis.name}_low", f"{axis.name}_high")]
         ends += [tuple(labelled(f"{axis.name} {side}", axis.unit) for side in ("low", "high"))]
         ends += [(labelled(axis.name, axis.unit),), (axis.name,)]
-        found = next((names for names in ends if all(name in columns for name in names)), None)
-        if found is not None:
-            named[axis.name] = found
+        written = next((names for names in ends if all(name in columns for name in names)), None)
+        if written is not None:
+            named[axis.name] = written
     return named
 
 

@@ -81,7 +81,7 @@ class RunSession:
     def spent(self) -> str:
         """What is spent when none remain."""
         if not self.study.spent and not measurements_left(self.study):
-            return "the budget does not pay for a look"
+            return "the budget does not pay for a measurement"
         whole = self._part == math.inf or not measurements_left(self.study)
         return "the budget is spent" if whole else "the part asked for is spent"
 

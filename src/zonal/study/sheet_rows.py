@@ -21,13 +21,14 @@ def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
     header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, "value", "sem", "note"]
-    return [header, *([*_place(one, spends), None, None, None] for one in trials)]
+    return [header, *([*_place(trial, spends), None, None, None] for trial in trials)]
 
 
-def _place(one: Any, spends: Sequence[str]) -> list[Any]:
+def _place(record: Any, spends: Sequence[str]) -> list[Any]:
     """Return the cells of a trial or an observation that say what was measured, and for how much."""
-    number, look = (None, None) if isinstance(one, Observation) else (one.number, one.replicate)
-    return [number, one.region.name, look, *exact_cells(one.region), *(getattr(one, own, None) for own in spends)]
+    number, replicate = (None, None) if isinstance(record, Observation) else (record.number, record.replicate)
+    paid = (getattr(record, name, None) for name in spends)
+    return [number, record.region.name, replicate, *exact_cells(record.region), *paid]
 
 
 def outcomes(study: Study) -> list[Row]:
@@ -39,25 +40,25 @@ def outcomes(study: Study) -> list[Row]:
     spends = study.settings.spends
     exact = exact_columns(study.space)
     header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
-    rows = [[*_place(one, spends), *_became(one, past)] for one, past in history(study)]
+    rows = [[*_place(record, spends), *_became(record, past)] for record, past in history(study)]
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
-    kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
+    kept = [column for column in columns if column[0] in header or any(cell is not None for cell in column[1:])]
     return list(zip(*kept, strict=True))
 
 
-def _became(one: TrialRecord | Observation, past: Sequence[Outcome]) -> list[Any]:
+def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[Any]:
     """Return the cells of a trial or an observation that say what became of it."""
     *before, now = past
-    told = [own.value for own in before if own.value is not None]
+    told = [outcome.value for outcome in before if outcome.value is not None]
     earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
-    seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-    number = one.number if isinstance(one, Observation) else None
+    seen = slope_of(record) or None, None if record.minus is None else written(record.minus)
+    number = record.number if isinstance(record, Observation) else None
     return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
 
 
-def slope_of(one: TrialRecord | Observation) -> str:
+def slope_of(record: TrialRecord | Observation) -> str:
     """Return the axis along which a slope was measured; "" if none was."""
-    return one.region.feedback.slope if isinstance(one, Observation) and one.region.feedback else ""
+    return record.region.feedback.slope if isinstance(record, Observation) and record.region.feedback else ""
 
 
 def written(region: Region) -> str:

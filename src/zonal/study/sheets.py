@@ -66,9 +66,9 @@ class FilledRow:
 
     def check(self, was: TrialRecord) -> None:
         """Raise if the trial was told already, with another value."""
-        known = was.value is None or self.repeats(was.value, was.sem)
+        same = was.value is None or self.repeats(was.value, was.sem)
         fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
-        require(known, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
+        require(same, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
 
     def outdated(self, past: Sequence[Outcome]) -> str:
         """Return what happened to the trial since this row was written; "" if nothing did.
@@ -78,7 +78,9 @@ class FilledRow:
         *before, now = past
         if now.state in ENDED:
             return _ended(now)
-        if self.repeats(now.value, now.sem) or not any(self.repeats(own.value, own.sem) for own in before):
+        if self.repeats(now.value, now.sem) or not any(
+            self.repeats(outcome.value, outcome.sem) for outcome in before
+        ):
             return ""
         return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
 
@@ -105,7 +107,7 @@ class Sheet(Generic[T]):
     """The content of a sheet: measurements of trials, or of regions."""
 
     new: list[tuple[T, FilledRow]] = field(default_factory=list)  # that the study does not have yet
-    known: list[tuple[T, FilledRow]] = field(default_factory=list)  # that it, or a row above, has already
+    repeated: list[tuple[T, FilledRow]] = field(default_factory=list)  # that it, or a row above, has already
     corrected: list[tuple[T, FilledRow]] = field(default_factory=list)  # whose value in the study differs
     empty: int = 0  # rows without a value
     notes: dict[int, str] = field(default_factory=dict)  # in such rows, by trial
@@ -130,20 +132,20 @@ def told(
     """
 
     def change(draft: Study) -> Sheet[int]:
-        found = answers(table, draft, correct, changed)
+        sheet = answers(table, draft, correct, changed)
 
-        def tell(number: int, own: FilledRow) -> None:
-            draft.tell(number, own.value, own.sem, own.note, minus=own.minus, time=own.time)
+        def tell(number: int, filled: FilledRow) -> None:
+            draft.tell(number, filled.value, filled.sem, filled.note, minus=filled.minus, time=filled.time)
 
-        def mend(number: int, own: FilledRow) -> None:
-            draft.correct(number, own.value, own.sem, own.note, by=by)
+        def amend(number: int, filled: FilledRow) -> None:
+            draft.correct(number, filled.value, filled.sem, filled.note, by=by)
 
-        wrong = _rows_wrong(watched(found.new, "telling"), tell)
-        wrong += _rows_wrong(watched(found.corrected, "correcting"), mend)
+        wrong = _rows_wrong(watched(sheet.new, "telling"), tell)
+        wrong += _rows_wrong(watched(sheet.corrected, "correcting"), amend)
         refuse_rows(table, wrong, "recorded")
-        for number, note in found.notes.items():
+        for number, note in sheet.notes.items():
             operations.annotate(draft, number, note)
-        return found
+        return sheet
 
     return operations.together(study, change)
 
@@ -157,14 +159,14 @@ def observed(
     """
 
     def change(draft: Study) -> Sheet[Region]:
-        found = earlier(table, draft)
-        taken = sorted(found.new + found.known if again else found.new, key=lambda own: own[1].row)
+        sheet = earlier(table, draft)
+        taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
 
-        def observe(place: Region, own: FilledRow) -> None:
-            draft.observe(place, own.value, own.sem, place.feedback, minus=own.minus, note=own.note)
+        def observe(place: Region, filled: FilledRow) -> None:
+            draft.observe(place, filled.value, filled.sem, place.feedback, minus=filled.minus, note=filled.note)
 
         refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
-        return found
+        return sheet
 
     return operations.together(study, change)
 
@@ -174,11 +176,11 @@ def _rows_wrong(
 ) -> list[tuple[int, str]]:
     """Do something with the measurement of each row; return the rows, from 0, for which that raises, and why."""
     wrong = []
-    for thing, own in things:
+    for thing, filled in things:
         try:
-            do(thing, own)
+            do(thing, filled)
         except ZonalError as error:
-            wrong.append((own.row - 1, str(error)))
+            wrong.append((filled.row - 1, str(error)))
     return wrong
 
 
@@ -187,7 +189,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
     trials = told_before(study)
     first: dict[int, tuple[FilledRow | None, str]] = {}
     noted: dict[int, FilledRow] = {}  # trials with a value whose note is to change, by rows without one
-    found: Sheet[int] = Sheet()
+    sheet: Sheet[int] = Sheet()
 
     def read(cells: dict[str, str], row: int) -> None:
         number = _trial(cells["trial"], trials, cells.get("region", ""))
@@ -200,41 +202,41 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         same = first.setdefault(number, (answer, note)) == (answer, note)
         require(same, "a row above has this trial already, with other values", number, "Keep one of the two.")
         if answer is not None and not changed and (how := answer.outdated(past)):
-            found.outdated[number] = row, how
+            sheet.outdated[number] = row, how
             return
         if answer is not None and not correct:
             answer.check(was)
         if not _is_new(note, past, changed) or (was.value is None and answer is not None):
             return
         if was.value is not None and not correct:
-            found.notes_left[number] = NoteLeft(row, "has a value", "correct")
+            sheet.notes_left[number] = NoteLeft(row, "has a value", "correct")
         elif was.value is not None and answer is None:
             noted[number] = FilledRow(was.value, None, note, row, {**cells, "value": repr(was.value)})
         elif was.value is None and (was.state == "pending" or not was.note or changed):
-            found.notes[number] = note
+            sheet.notes[number] = note
         elif was.value is None:
-            found.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
+            sheet.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
     times = bool(study.settings.times) and "time" not in exact_columns(study.space)
     _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:
-            found.empty += 1
-        elif number not in found.outdated:
+            sheet.empty += 1
+        elif number not in sheet.outdated:
             over = answer.over(was) if correct else None
-            known = found.known if over is None else found.corrected
-            kind = found.new if was.value is None else known
+            repeated = sheet.repeated if over is None else sheet.corrected
+            kind = sheet.new if was.value is None else repeated
             kind.append((number, over or answer))
-    return found
+    return sheet
 
 
 def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
     """Return every trial with all its outcomes; if it was told late, with those of the observation it became."""
     every = history(study)
-    trials = {one.number: (one, past) for one, past in every if isinstance(one, TrialRecord)}
-    for one, past in every:
-        number = study._state.observed[one.number][1].trial if isinstance(one, Observation) else None
+    trials = {record.number: (record, past) for record, past in every if isinstance(record, TrialRecord)}
+    for record, past in every:
+        number = study._state.observed[record.number][1].trial if isinstance(record, Observation) else None
         if number is not None:
             was, before = trials[number]
             *_, now = whole = sorted([*before, *past], key=lambda outcome: outcome.event)
@@ -256,9 +258,11 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
     """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
     space, feedback = study.space, study.feedback
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
-    for one, past in history(study):  # values that were corrected or retracted are known too
-        seen.setdefault(_sort(one.region, one.minus), []).extend((own.value, own.sem) for own in past)
-    found: Sheet[Region] = Sheet()
+    for record, past in history(study):  # values that were corrected or retracted are known too
+        seen.setdefault(_sort(record.region, record.minus), []).extend(
+            (outcome.value, outcome.sem) for outcome in past
+        )
+    sheet: Sheet[Region] = Sheet()
 
     def read(cells: dict[str, str], row: int) -> None:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
@@ -266,16 +270,16 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
         answer = _answer(cells, row)
         if answer is None:
-            found.empty += 1
+            sheet.empty += 1
             return
         checks.usable(study._state, region, minus, answer.sem)
         before = seen.setdefault(_sort(region, minus), [])
-        kind = found.known if any(answer.repeats(*own) for own in before) else found.new
+        kind = sheet.repeated if any(answer.repeats(*measured) for measured in before) else sheet.new
         kind.append((region, replace(answer, minus=minus)))
         before.append((answer.value, answer.sem))
 
     _every_row(table, space, ("value",), read, "taken in")
-    return found
+    return sheet
 
 
 def _sort(region: Region, minus: Region | None) -> Any:
@@ -313,14 +317,14 @@ def _every_row(
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
     numeric = ("value", "sem", *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
-    found, wrong = [], []
+    contents, wrong = [], []
     for at, cells in rows:
         try:
-            found.append(read(_with_points(cells, numbers), at + 1))
+            contents.append(read(_with_points(cells, numbers), at + 1))
         except ZonalError as error:
             wrong.append((at, str(error)))
     refuse_rows(table, wrong, done)
-    return found
+    return contents
 
 
 def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> None:
@@ -363,8 +367,9 @@ def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Any]], name: str) 
     number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
     problem = f"there is no such trial: the study has {len(trials)}"
     require(number < len(trials), problem, number, "Check the study.")
-    own = trials[number][0].region.name
-    require(name in ("", own), f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
+    expected = trials[number][0].region.name
+    problem = f"trial {number} is {expected}, not this region"
+    require(name in ("", expected), problem, name, "Use this study's sheet.")
     return number
 
 

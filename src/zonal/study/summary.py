@@ -75,12 +75,12 @@ class RegionProbabilities(Records[RegionProbability]):
 
 def to_json(answer: Any, **style: Any) -> str:
     """Return an answer as JSON: names as in Python, null for NaN."""
-    usual: dict[str, Any] = {"default": jsonable, "ensure_ascii": False, "allow_nan": False, **style}
+    options: dict[str, Any] = {"default": jsonable, "ensure_ascii": False, "allow_nan": False, **style}
     try:
-        return json.dumps(answer, **usual)
+        return json.dumps(answer, **options)
     except ValueError:
         finite = json.loads(json.dumps(answer, default=jsonable), parse_constant=lambda _: None)
-        return json.dumps(finite, **usual)
+        return json.dumps(finite, **options)
 
 
 def jsonable(thing: Any) -> Any:
@@ -189,20 +189,20 @@ def answer_text(study: Study) -> str:
     best = study.recommend()
     sure = f"the best of all with probability {percent(best.probability_best)}, under the model"
     answer = f"{best_word(study)} {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
-    known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
+    text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if study.misclassified is not None:
-        known = f"{beyond(study)}\n{known}"
-    return known if study.stands_out() else f"{known}\n{LUCK}"
+        text = f"{beyond(study)}\n{text}"
+    return text if study.stands_out() else f"{text}\n{LUCK}"
 
 
 def beyond(study: Study) -> str:
     """Return how many regions are classified beyond the policy's threshold, and how certain that is."""
-    found, wrong = study.above(), study.misclassified
+    likely, wrong = study.above(), study.misclassified
     assert wrong is not None
     share = wrong / study.space.cell((0, 0)).weight
     side = "above" if study.direction == "maximize" else "below"
     limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
-    held = f"{counted(len(found.records), 'region')} classified as {side} {limit}"
+    held = f"{counted(len(likely.records), 'region')} classified as {side} {limit}"
     return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
 
 
@@ -225,28 +225,28 @@ def study_card(study: Study) -> str:
 def table(study: Study, earlier: bool) -> Listing:
     """Return all trials and observations as a table: see `Study.table`."""
     unit, rows = study.value_unit, _rows(study, truth(earlier, "history"))
-    ones, nows = _each(rows, "one"), _each(rows, "now")
-    regions = _each(ones, "region")
+    records, outcomes = _attributes(rows, "record"), _attributes(rows, "now")
+    regions = _attributes(records, "region")
     expected = study.predict(regions)
     columns: dict[str, list[Cell]] = {
-        "number": _numbers(ones, TrialRecord),
-        "region": _each(regions, "name"),
-        labelled(study.value_name, unit): _each(nows, "value"),
-        labelled("sem", unit): _each(nows, "sem"),
-        "slope": _each(_each(regions, "feedback"), "slope", ""),
-        "minus": _each(_each(ones, "minus"), "name", ""),
-        "replicate": _each(ones, "replicate"),
-        **{labelled(name, study.settings.cost_unit): _each(ones, name) for name in study.settings.spends},
+        "number": _numbers(records, TrialRecord),
+        "region": _attributes(regions, "name"),
+        labelled(study.value_name, unit): _attributes(outcomes, "value"),
+        labelled("sem", unit): _attributes(outcomes, "sem"),
+        "slope": _attributes(_attributes(regions, "feedback"), "slope", ""),
+        "minus": _attributes(_attributes(records, "minus"), "name", ""),
+        "replicate": _attributes(records, "replicate"),
+        **{labelled(name, study.settings.cost_unit): _attributes(records, name) for name in study.settings.spends},
         labelled("mean", unit): expected.mean.tolist(),
         labelled("std", unit): expected.std.tolist(),
-        "state": _each(rows, "state"),
-        "observation": _numbers(ones, Observation),
-        "note": _each(nows, "note"),
+        "state": _attributes(rows, "state"),
+        "observation": _numbers(records, Observation),
+        "note": _attributes(outcomes, "note"),
     }
     if earlier:
         times = dict(enumerate(study.timestamps))  # empty in memory
-        columns["who"] = _each(nows, "by")
-        columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _each(nows, "event")]
+        columns["who"] = _attributes(outcomes, "by")
+        columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _attributes(outcomes, "event")]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
     shown = {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}}
@@ -257,7 +257,7 @@ def table(study: Study, earlier: bool) -> Listing:
 class _Row(NamedTuple):
     """A row of the table."""
 
-    one: TrialRecord | Observation
+    record: TrialRecord | Observation
     now: Outcome
     state: str
 
@@ -265,35 +265,37 @@ class _Row(NamedTuple):
 def _rows(study: Study, earlier: bool) -> list[_Row]:
     """Return all trials, and the observations that count; with `earlier` all, and what each was before."""
     rows = []
-    for one, (*before, now) in history(study):
+    for record, (*before, now) in history(study):
         if earlier:
-            rows += [_Row(one, own, f"was {own.state}") for own in before if own.state != "pending"]
-        if earlier or now.value is not None or isinstance(one, TrialRecord):
-            rows.append(_Row(one, now, now.state))
+            rows += [_Row(record, past, f"was {past.state}") for past in before if past.state != "pending"]
+        if earlier or now.value is not None or isinstance(record, TrialRecord):
+            rows.append(_Row(record, now, now.state))
     return rows
 
 
-def _each(things: Iterable[object], name: str, default: Cell = None) -> list[Any]:
+def _attributes(things: Iterable[object], name: str, default: Cell = None) -> list[Any]:
     """Return an attribute of each of some things, or the default where there is none."""
     return [getattr(thing, name, default) for thing in things]
 
 
-def _numbers(ones: Iterable[object], kind: type[TrialRecord | Observation]) -> list[Cell]:
+def _numbers(records: Iterable[object], kind: type[TrialRecord | Observation]) -> list[Cell]:
     """Return the numbers of the trials, or of the observations; None in rows about the other."""
-    return [one.number if isinstance(one, kind) else None for one in ones]
+    return [record.number if isinstance(record, kind) else None for record in records]
 
 
 def top(study: Study, k: int) -> Listing:
     """Return the `k` best regions as a table: see `Study.top`."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
-    looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
+    counts = dict(
+        zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True)
+    )
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
-    columns["measurements"] = [looks[own.node] for own in best]
-    columns["P(best)"] = [Probability(own.probability_best) for own in best]
+    columns["measurements"] = [counts[answer.node] for answer in best]
+    columns["P(best)"] = [Probability(answer.probability_best) for answer in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"
-    return Listing(title, joined(columns, [own.region for own in best], "study"))
+    return Listing(title, joined(columns, [answer.region for answer in best], "study"))
 
 
 def likely_table(
@@ -304,24 +306,24 @@ def likely_table(
     `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9", and `limit`
     the threshold with its side.
     """
-    found, unit = tuple(likely[:number]), study.value_unit
-    ours = _averages(likely, unit) | {"probability": [Probability(own.probability) for own in likely]}
-    ours["sigma"] = _each(likely, "sigma")
-    columns = joined(ours, [own.region for own in likely], "study")
+    listed, unit = tuple(likely[:number]), study.value_unit
+    ours = _averages(likely, unit) | {"probability": [Probability(item.probability) for item in likely]}
+    ours["sigma"] = _attributes(likely, "sigma")
+    columns = joined(ours, [item.region for item in likely], "study")
     mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
     what = f"whose average {study.value_name} {beyond}, after {counted(study.measured, 'measurement')}"
-    title = f"Regions {what}" if found else f"There is no region {what}."
-    if likely and not found:
+    title = f"Regions {what}" if listed else f"There is no region {what}."
+    if likely and not listed:
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
     rows = {name: cells[:number] for name, cells in columns.items()}
     likeliest = likely[0] if likely else None
-    return RegionProbabilities(title, rows, {mean: std, std: std}, found, likeliest, *limit, unit)
+    return RegionProbabilities(title, rows, {mean: std, std: std}, listed, likeliest, *limit, unit)
 
 
 def _averages(best: Sequence[Recommendation | RegionProbability], unit: str) -> dict[str, list[Cell]]:
     """Return the names of some regions, and what their averages are."""
-    columns: dict[str, list[Cell]] = {"region": [own.region.name for own in best]}
-    return columns | {labelled(name, unit): _each(best, name) for name in ("mean", "std")}
+    columns: dict[str, list[Cell]] = {"region": [item.region.name for item in best]}
+    return columns | {labelled(name, unit): _attributes(best, name) for name in ("mean", "std")}
 
 
 def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) -> dict[str, list[Cell]]:
@@ -331,14 +333,14 @@ def joined(ours: dict[str, list[Cell]], regions: Sequence[Region], word: str) ->
     """
     parts = [table_cells(region) for region in regions]
     theirs: dict[str, list[Cell]] = {name: [part[name] for part in parts] for name in parts[0]} if parts else {}
-    found: dict[str, list[Cell]] = {}
+    columns: dict[str, list[Cell]] = {}
     for name, cells in ours.items():
         while name in theirs:
             name = f"{word} {name}"
-        found[name] = cells
+        columns[name] = cells
         if cells is ours["region"]:
-            found |= theirs
-    return found
+            columns |= theirs
+    return columns
 
 
 def column_of(columns: dict[str, list[Cell]], cells: list[Cell]) -> str:

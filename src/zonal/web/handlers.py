@@ -106,7 +106,7 @@ def _sheet(
     marks = decimal in (None, ".", ",")
     need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
     rows = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
-    taken = {"new": len(rows.new), "corrected": len(rows.corrected), "known": len(rows.known)}
+    taken = {"new": len(rows.new), "corrected": len(rows.corrected), "known": len(rows.repeated)}
     old = [{"trial": number, "row": row, "how": how} for number, (row, how) in rows.outdated.items()]
     left = [{"trial": number, **note._asdict()} for number, note in rows.notes_left.items()]
     noted = {"notes": len(rows.notes), "notes_left": left}
