@@ -32,7 +32,7 @@ def test_everything_a_study_takes_can_be_said_at_once() -> None:
     assert set(hints) == CHECKS.keys() - {"direction"} | {"rng"}
     assert zn.Study.__doc__ is not None
     assert all(f"{name} : " in zn.Study.__doc__ or f"{name}, " in zn.Study.__doc__ for name in hints)
-    running = set(inspect.signature(zn.Study.optimize).parameters) - {"study", "measure", "n", "take_over", "by"}
+    running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n", "take_over", "by"}
     assert set(get_type_hints(Options)) == set(hints) | running
 
 
