@@ -213,7 +213,7 @@ def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
     every = bool(os.environ.get("ZONAL_EVERY_LINE"))
     errors: tuple[type[BaseException], ...] = (Stop, MemoryError)
     for number, error in product(sorted(first.values()), errors) if every else zip(sorted(some), cycle(errors)):
-        with suppress(MemoryError):
+        with suppress(MemoryError, zn.InvalidInput):  # a check calls whatever a value raises its fault
             interrupted(tried, step, number, error)
         left = digest(tried)
         assert left in (before, after), number

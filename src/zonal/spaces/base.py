@@ -285,7 +285,7 @@ class Space(ABC):
     def region(self, what: RegionLike, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
 
-    def warning(self, looks: int) -> str:
+    def warning(self, n_measurements: int) -> str:
         """Return why a search with so many measurements has no prospect; "" if it may have."""
         return ""
 

@@ -126,16 +126,16 @@ class Sequences(AxisSpace):
         left = self.length - fixed
         return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
-    def warning(self, looks: int) -> str:
+    def warning(self, n_measurements: int) -> str:
         """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
         positions = self.max_depth() or 0
         pools, needed = self.arity**positions, self.arity * positions
-        if pools <= TOO_MANY or (needed <= looks and pools < HOPELESS):
+        if pools <= TOO_MANY or (needed <= n_measurements and pools < HOPELESS):
             return ""
         return (
             f"there are {self.arity}^{positions} smallest pools, and the tree fixes one position at a time: each "
             f"average is over all the rest, and {needed} measurements try every symbol at every position once "
-            f"(budget: {looks}). Pass a larger smallest=, fewer positions, or candidates as Points or Hierarchy."
+            f"(budget: {n_measurements}). Pass a larger smallest=, fewer positions, or candidates as Points or Hierarchy."
         )
 
     def grain(self, depth: int) -> str:
