@@ -135,7 +135,8 @@ class Sequences(AxisSpace):
         return (
             f"there are {self.arity}^{positions} smallest pools, and the tree fixes one position at a time: each "
             f"average is over all the rest, and {needed} measurements try every symbol at every position once "
-            f"(budget: {n_measurements}). Pass a larger smallest=, fewer positions, or candidates as Points or Hierarchy."
+            f"(budget: {n_measurements}). Pass a larger smallest=, fewer positions, or candidates as Points or "
+            "Hierarchy."
         )
 
     def grain(self, depth: int) -> str:
