@@ -1258,7 +1258,7 @@ class Study(metaclass=Named):
         Parameters
         ----------
         history : bool
-            Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected
+            Add above each row the values that it replaced, as "was measured" and so on, with columns for who corrected
             or retracted it and, for a study in a file, when.
 
         Examples

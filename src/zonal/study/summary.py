@@ -46,7 +46,7 @@ LUCK = "no region stands out: the best so far may be due to chance"
 class RegionProbabilities(Records[RegionProbability]):
     """Regions whose average is probably beyond a threshold, the most probable first.
 
-    The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
+    The rows are in ``records``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     """
 
