@@ -1258,8 +1258,8 @@ class Study(metaclass=Named):
         Parameters
         ----------
         history : bool
-            Add above each row the values that it replaced, as "was measured" and so on, with columns for who corrected
-            or retracted it and, for a study in a file, when.
+            Add above each row the values that it replaced, as "was measured" and so on, with columns for who
+            corrected or retracted it and, for a study in a file, when.
 
         Examples
         --------
