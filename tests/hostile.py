@@ -476,7 +476,7 @@ def calls() -> dict[str, Call]:
     made |= {
         "forgive": on("box", "_forgive", trials=[2]),
         "claim": on("box", "claim", trial=2, by="me"),
-        "snapshot": Call(lambda told: study("box").snapshot(told), {"measured": 1}),
+        "snapshot": Call(lambda measured: study("box").snapshot(measured), {"measured": 1}),
         "table": on("box", "table", False, history=False),
         "to_csv": Call(lambda path: study("box").table().to_csv(path), {"path": "/nonexistent/c.csv"}),
         "text": Call(lambda width, rows: study("box").table().text(width, rows), {"width": 80, "rows": None}),
