@@ -170,7 +170,7 @@ PYTHON = re.compile(r"Study\.|study\.|\bzn\.|[a-z_]\(|plot_|=[,. ]")
         (["show", "nosuch.db"], "Make one with `zonal new`."),
         (["tell", "sky.db", "0", "0.25"], "`zonal observe` for a further measurement of its region."),
         (["tell", "sky.db", "77", "0.25"], "Pass a trial that `zonal ask` returned, or its number."),
-        (["allow", "sky.db", "l=0..90"], "`zonal export` lists what was failed."),
+        (["allow", "sky.db", "l=0..90"], "`zonal export` lists what failed."),
         (["plot", "sky.db", "--kind", "cells"], "Leave --kind out, or use another."),
         (["new", "s.db", "--recipe", "r.toml"], "a set of symbols"),
         (

@@ -238,7 +238,7 @@ def test_what_is_changed_together_is_logged_once_and_only_if_it_happens(caplog: 
         operations.together(study, overtaken)
     said = [record.getMessage().split(",")[0] for record in caplog.records]
     where = study.trials[0].region.name
-    again = f"region {where} was failed 3 times in a row and will not be asked for again"
+    again = f"region {where} failed 3 times in a row and will not be asked for again"
     assert said == [again, "trial 3", "observed", "forbidden: x 0..0.25"]
 
 

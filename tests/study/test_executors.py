@@ -152,7 +152,7 @@ def test_failures_may_be_given_up_and_measuring_goes_on(
     assert result.nfev == 12
     assert states(study).count("failed") >= 1
     assert study.pending == ()
-    assert "was failed: OSError('cloudy')" in caplog.text
+    assert "failed: OSError('cloudy')" in caplog.text
 
 
 @pytest.mark.parametrize("workers", [None, 2])

@@ -115,7 +115,7 @@ def test_what_forbidden_said_at_the_start_stays_and_give_ups_are_counted_with_it
     with pytest.raises(zn.InvalidInput, match=r"allowed as a whole: x 0\.7\.\.0\.9"):
         study.allow([(0.72, 0.74)])
     assert study.allow([(0, 1)]) == 3
-    with pytest.raises(zn.InvalidInput, match="nothing was failed or forbidden within"):
+    with pytest.raises(zn.InvalidInput, match="nothing failed or was forbidden within"):
         study.allow([(0, 0.5)])
     cells = [study.space.cell((6, index)) for index in range(64)]
     tree = study.tree

@@ -519,7 +519,7 @@ def test_exhaustion_says_why() -> None:
     study.fail(study.ask(), retry=False)
     study.tell(study.ask(), 0.1)
     study.tell(study.ask(), 0.1)
-    with pytest.raises(zn.Exhausted, match=r"max_replicates=2.*1 were failed as impossible.*smallest"):
+    with pytest.raises(zn.Exhausted, match=r"max_replicates=2.*1 are impossible.*smallest"):
         study.ask()
 
 
@@ -570,7 +570,7 @@ def test_three_give_ups_in_a_row_mean_that_a_region_cannot_be_measured(caplog: p
         study.fail(trial)
     with caplog.at_level(logging.WARNING, logger="zonal"):
         study.fail(study.ask())
-    assert "x 0..1 was failed 3 times in a row" in caplog.text
+    assert "x 0..1 failed 3 times in a row" in caplog.text
     assert study.ask().node == (1, 0)
     assert not study.tree.askable[0]
 
@@ -645,7 +645,7 @@ def test_if_everything_fails_the_search_ends(retry: bool, space: zn.Box) -> None
             looks[trial.node] += 1
             study.fail(trial, retry=retry)
 
-    with pytest.raises(zn.Exhausted, match=f"{regions} were failed as impossible"):
+    with pytest.raises(zn.Exhausted, match=f"{regions} are impossible"):
         fail_always()
     assert len(looks) == regions
     assert looks.pop((0, 0)) == (3 if retry else 1)

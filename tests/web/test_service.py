@@ -204,7 +204,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),
         ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),
-        ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing was failed", None),
+        ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing failed", None),
         ("/predict", {"regions": ["x=0..1"] * 1001}, 422, "1000 at most", "regions"),
         ("/extend", {"n": True}, 422, "must be a number", "n"),
     ],

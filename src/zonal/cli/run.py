@@ -81,8 +81,9 @@ def run(
     For example: zonal run sky.db -- ./measure.sh. The region is passed as JSON on standard input, and as
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line of the program's
     standard output is the value, or the value and its standard error. If the program fails or prints nothing, its
-    trial is failed and reported, and the run continues. What the program leaves running is stopped when it ends,
-    unless it was detached with setsid. If standard error is not a terminal, every measurement is a line there.
+    trial is marked as failed and reported, and the run continues. What the program leaves running is stopped when
+    it ends, unless it was detached with setsid. If standard error is not a terminal, every measurement is a line
+    there.
     """
     if not stdin_only:
         check_variables(study.space, "Let the program read the JSON on its standard input, and pass --stdin-only.")

@@ -76,7 +76,7 @@ def _tell(state: State, event: events.Told) -> None:
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
-    else:  # it had been failed
+    else:  # it had failed
         row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
@@ -223,7 +223,7 @@ def _split(state: State, event: events.Split) -> events.Split:
 
 
 def _close_trial(state: State, event: events.Closed) -> None:
-    """Record that a trial was failed or cancelled."""
+    """Record that a trial failed or was cancelled."""
     asked = state.asked[event.number]
     if event.blocked:
         state.blocked = {**state.blocked, asked.row: event.number}

@@ -156,7 +156,7 @@ def payable(state: State, cost: float, region: Region) -> None:
 
 
 def fits(state: State, event: Told) -> bool:
-    """Tell whether the budget pays for a trial that had been failed."""
+    """Tell whether the budget pays for a trial that had failed."""
     return state.spent_on(event)[1] <= state.remaining + SLACK * state.budget
 
 

@@ -79,7 +79,7 @@ class Told(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A trial was failed or cancelled."""
+    """A trial failed or was cancelled."""
 
     number: int  # the trial's number
     state: Literal["failed", "cancelled"]
@@ -105,7 +105,7 @@ class Forbidden(NamedTuple):
 class Unblocked(NamedTuple):
     """Failures were taken back: they no longer count against any region, nor block it."""
 
-    numbers: tuple[int, ...]  # the trials that had been failed
+    numbers: tuple[int, ...]  # the trials that had failed
     forbidden: tuple[int, ...] = ()  # the events `Forbidden` that hold no more, counted from 0
 
 

@@ -109,7 +109,7 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
                 f"max_replicates={settings.max_replicates} measurements of each were made or are pending"
             )
         if draft.blocked:
-            failed = f"{len(draft.blocked)} were failed as impossible to measure"
+            failed = f"{len(draft.blocked)} are impossible to measure"
             reasons.append(f"{failed} (`allow` takes that back)")
         if tree.forbidden.any():
             reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")

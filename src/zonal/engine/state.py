@@ -94,7 +94,7 @@ class State:
         self.costs_paid: dict[int, float] = {}  # what each trial told has cost, where measurements have a cost
         self.last_row_by_worker: dict[str, int] = {}  # the last row of each worker, and of any ("")
         self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
-        self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that was failed there
+        self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
         self.rng_streams = 0  # of random numbers, in use or free again
         self.free_streams: tuple[int, ...] = ()  # those of cancelled trials

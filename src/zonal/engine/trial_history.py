@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     value, sem : float or None
         None if there is none.
     note : str
-        Kept with the value, or why the trial was failed or cancelled, or the value retracted.
+        Kept with the value, or why the trial failed or was cancelled, or the value retracted.
     by : str
         Who asked for, corrected or retracted it.
     time : float or None

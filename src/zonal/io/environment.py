@@ -19,7 +19,7 @@ def variable(name: str) -> str:
 
 
 def check_variables(space: Any, fix: str = "Rename one of them.") -> None:
-    """Raise if two axes, or an axis and what programs are measured besides, have the same variable."""
+    """Raise if two axes, or an axis and what programs are told besides, have the same variable."""
     taken = {variable(name): f"the {name}" for name in TOLD}
     for name, variable_name in _variables(space):
         axis = f"axis {name!r}"

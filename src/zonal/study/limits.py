@@ -57,13 +57,13 @@ def allow(study: Study, region: RegionLike) -> int:
         trials, bans = commands.failed_within(state, wanted), commands.forbidden_within(state, wanted)
         after = commands.unblock(state, trials, bans)
         if after is None:
-            fix = "study.table() lists what was failed."
+            fix = "study.table() lists what failed."
             larger = [ban.name for ban in state.forbidden_regions.values() if ban.overlaps(wanted)]
             if state.problem.is_forbidden(wanted):
                 fix = "It is forbidden; that cannot be taken back."
             elif larger:
                 fix = f"What was forbidden is allowed as a whole: {'; '.join(larger)}."
-            raise InvalidInput("nothing was failed or forbidden within this region", wanted.name, fix)
+            raise InvalidInput("nothing failed or was forbidden within this region", wanted.name, fix)
         study._commit(after)
     return len(trials) + len(bans)
 

@@ -238,7 +238,7 @@ def fail(study: Study, trial: Trial | int, retry: bool, note: str) -> None:
     if certain and retry and len(after.blocked) > len(before.blocked):
         region, times = after.region(row), len(after.failed_trials[row])
         if times > 1:
-            message = "region %s was failed %d times in a row and will not be asked for again"
+            message = "region %s failed %d times in a row and will not be asked for again"
             study._log(logging.WARNING, message, region.name, times)
         else:
             message = "region %s lies within one that could not be measured, and failed too"

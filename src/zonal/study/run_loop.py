@@ -33,7 +33,7 @@ log = logging.getLogger("zonal")
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
-GIVEN_UP = "trial %d (%s) was failed: %r"
+FAILED_TRIAL = "trial %d (%s) failed: %r"
 READABLE = 0.5  # seconds for which the text of a progress bar stays
 WORKER_CHECK = 5.0  # seconds after which a silent cluster is asked whether it has any worker
 WARN_AFTER = 60.0  # seconds without a worker after which that is said
@@ -211,7 +211,7 @@ class _Run:
         if over:
             self._failure = self._failure or error
         if not over or self._counts_in_a_row:
-            log.warning(GIVEN_UP, trial.number, trial.region.name, error)
+            log.warning(FAILED_TRIAL, trial.number, trial.region.name, error)
 
     def _log_blocked(self) -> None:
         """Log the regions that the last failures have blocked, as soon as these are certain to count."""
@@ -288,7 +288,7 @@ class _Run:
         try:
             self._session.tell(trial, task.outcome()[0])
         except Exception as error:
-            log.warning(GIVEN_UP, trial.number, trial.region.name, error)
+            log.warning(FAILED_TRIAL, trial.number, trial.region.name, error)
             if trial in self._session.study.pending:
                 self._session.fail(trial, error)
 

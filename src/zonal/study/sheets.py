@@ -73,7 +73,7 @@ class FilledRow:
     def outdated(self, past: Sequence[Outcome]) -> str:
         """Return what happened to the trial since this row was written; "" if nothing did.
 
-        A row is old if its trial was failed or cancelled, or if it has an earlier value than the present one.
+        A row is old if its trial failed or was cancelled, or if it has an earlier value than the present one.
         """
         *before, now = past
         if now.state in ENDED:
