@@ -189,7 +189,7 @@ def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
     zonal("fail", dna, 0, 1, 2, "--no-retry")
     names = [one.region.name for one in zn.Study.open(dna).trials]
     before = dna.read_bytes()
-    assert "nothing failed or was forbidden within this region; got" in zonal("allow", dna, names[3], code=1).stderr
+    assert "nothing failed or was forbidden within this region" in zonal("allow", dna, names[3], code=1).stderr
     assert "REGION" in zonal("allow", dna, code=2).stderr
     assert dna.read_bytes() == before
     assert "1 failure taken back. 0 of 10 measured, 1 pending, 9 left." in zonal("allow", dna, names[1]).stderr
