@@ -283,7 +283,7 @@ def answered(state: State) -> tuple[Any, ...]:
     best = confidence.ranking(state.posterior_table(), binding.recommend(state), 3)
     said: list[Any] = [best, state.belief.relative_std(state.belief.columns[1]).tobytes()]
     if not state.problem.policy.model_free:
-        nodes = space.representative_cells(3 if space.max_depth() is None else 2, 4)
+        nodes = space.partition.representative_cells(3 if space.max_depth() is None else 2, 4)
         cells = [space.cell(node, feedback) for node in nodes]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
         said += [confidence.standings(state.posterior_table(), views(state, pending=False), np.array(best), 0.05)]

@@ -105,7 +105,7 @@ class Recorded:
 
 def wave(region: ProductRegion, feedback: Feedback) -> float:
     """Return what a feedback sees of sin(6 x) without noise."""
-    (center,), (width,) = region.offset, region.sizes
+    ((_, (center, width, _)),) = region.along
     if feedback == zn.Mean():
         return math.sin(6 * center) * float(np.sinc(3 * width / math.pi))
     axis = region.space.axes[0]
@@ -306,7 +306,7 @@ def exact_posterior(regions: list[ProductRegion], recorded: Recorded, lengthscal
     Repeats are collapsed by precision, which is exact and keeps the matrices small.
     """
     with mp.workdps(60):
-        where = [mp.mpf(region.offset[0]) for region in regions]
+        where = [mp.mpf(region.along[0][1][0]) for region in regions]
         prior = [[mp.exp(-(((a - b) / mp.mpf(lengthscale)) ** 2) / 2) for b in where] for a in where]
         measured = list(dict.fromkeys(slot for slot, _, _ in recorded.history))
         rewards, noise = [], []

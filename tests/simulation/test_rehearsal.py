@@ -239,7 +239,7 @@ def test_a_cut_tiles_the_space_and_is_as_long_as_it_says(name: str) -> None:
     space = SPACES[name][0]
     for depth in range(space.max_depth() + 1):
         regions = cut(space, depth)
-        assert len(regions) == space.leaves(depth)
+        assert len(regions) == space.partition.leaves(depth)
         assert {region.node for region in regions} == {region.node for region in _tiling(space, depth)}
         assert sum(region.weight for region in regions) == pytest.approx(space.cell((0, 0)).weight)
         if isinstance(space, (zn.Points, zn.Hierarchy)):
@@ -262,7 +262,7 @@ def test_below_a_ragged_tree_there_are_only_its_leaves(name: str) -> None:
     smallest = {leaf.node for leaf in leaves(space)}
     assert len({depth for depth, _ in smallest}) > 1 or name == "heavy points"
     for depth in (space.max_depth(), space.max_depth() + 3):
-        assert space.leaves(depth) == len(smallest)
+        assert space.partition.leaves(depth) == len(smallest)
         assert {region.node for region in cut(space, depth)} == smallest
 
 

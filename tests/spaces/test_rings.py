@@ -79,8 +79,11 @@ SCALES = [0.002, 0.02, 0.15, 0.4, 1.0, 5.0]
 def covariance(kappa: Kappa, scale: float, one: tuple[Any, Feedback], other: tuple[Any, Feedback]) -> float:
     """Return the covariance of what is seen of two arcs, from the definitions: at variance one."""
     (a, own), (b, theirs) = one, other
-    apart = (a.offset[0] - b.offset[0]) / scale
-    shapes = [_shape(own, a.sizes[0] / scale, 1 / scale), _shape(theirs, b.sizes[0] / scale, 1 / scale)]
+    apart = (a.along[0][1][0] - b.along[0][1][0]) / scale
+    shapes = [
+        _shape(own, a.along[0][1][1] / scale, 1 / scale),
+        _shape(theirs, b.along[0][1][1] / scale, 1 / scale),
+    ]
     points = [shape for shape in shapes if isinstance(shape, list)] + [[0.0], [0.0]]
     others = [shape for shape in shapes if not isinstance(shape, list)]
     places = [apart + x - y for x in points[0] for y in points[1]]

@@ -63,7 +63,7 @@ def rehearsed(
         len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several."
     )
     landscape, (budget,) = landscape_for(recipe, **table), budgets
-    number = landscape.space.leaves(landscape.space.max_depth())
+    number = landscape.space.partition.leaves(landscape.space.max_depth())
     noise, rng, settings = planned = _campaign(recipe, landscape.space)
     settings |= {"noise": noise} if given else {}
     priced = any(settings.get(name) for name in PRICES)
@@ -132,7 +132,7 @@ def powered(
         landscape = landscape_for(recipe, **table)
         space, drawn, about = landscape.space, {"landscape": landscape}, f"the values of {table['table']}"
         noise, rng, settings = planned = _campaign(recipe, space)
-    cells = space.leaves(space.max_depth())
+    cells = space.partition.leaves(space.max_depth())
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
     simulated = budgets[0] if len(budgets) == 1 else budgets
     analysis = power(

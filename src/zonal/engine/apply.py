@@ -193,9 +193,9 @@ def _split(state: State, event: events.Split) -> events.Split:
     families, sums = [], problem.checksum
     for row in event.rows:
         depth = int(table.depth[row])
-        indices, cells = space.children(depth, int(table.index[row]), state.cells[row])
+        indices, cells = space.partition.children(depth, int(table.index[row]), state.cells[row])
         keys = state.tracked.layout.cells(space, depth + 1, cells)
-        able = depth < state.h_max and space.splittable(depth + 1, indices)
+        able = depth < state.h_max and space.partition.splittable(depth + 1, indices)
         families.append((indices, cells, keys, able))
         sums = zlib.crc32(cells.tobytes(), sums)
     sizes = [family[0].size for family in families]

@@ -40,7 +40,7 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             budget=state.n_affordable,
             h_max=h_max,
             variation=Variation(
-                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
+                reaches=lambda: np.array([space.partition.reach(depth, feedback) for depth in range(h_max + 2)]),
                 smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
                 spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
@@ -69,9 +69,12 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
     bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
-        cells = [space.cell(node, problem.feedback) for node in space.representative_cells(depth, TYPICAL_CELLS)]
+        cells = [
+            space.cell(node, problem.feedback)
+            for node in space.partition.representative_cells(depth, TYPICAL_CELLS)
+        ]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
-        log_members[depth] = math.log(space.n_descendants(depth, bottom))
+        log_members[depth] = math.log(space.partition.n_descendants(depth, bottom))
     tiny = 1e-12 * kernel.point_variance  # less is rounding
     return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
 

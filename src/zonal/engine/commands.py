@@ -39,7 +39,9 @@ def begin(settings: Settings) -> State:
         cheapest = prices.cheapest()
         time = prices.default_time(settings.budget, cheapest, problem.policy.cost_aware)
     n_affordable = problem.n_affordable(cheapest)
-    h_max = problem.checked_depth(problem.policy.depth(problem.space, n_affordable), "the policy's depth")
+    h_max = problem.checked_depth(
+        problem.policy.depth(problem.space.partition, n_affordable), "the policy's depth"
+    )
     root = problem.space.cell((0, 0), problem.feedback)
     (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
     is_average = abs(total - 1) <= TOTAL_TOLERANCE
@@ -68,7 +70,7 @@ def begin(settings: Settings) -> State:
     state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.commit()
     bound_policy(state)  # raises now if the policy does not fit the problem
-    warning = problem.space.warning(n_affordable) if isinstance(problem.space, Space) else ""
+    warning = problem.space.partition.warning(n_affordable) if isinstance(problem.space, Space) else ""
     if warning:
         warn_user(UserWarning(warning))
     return state
@@ -82,7 +84,9 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
     default_cost = prices.default_cost(cheapest, time)
     level = problem.initial_depth(h_max, problem.n_affordable(default_cost))
     while level > 1 and prices.travel_has_cost:
-        cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
+        cells = [
+            problem.space.partition.leaf(level, number) for number in range(problem.space.partition.leaves(level))
+        ]
         travel = prices.route(None, cells)[1]
         if travel > 0 and not problem.learned:
             return 0  # gain per cost does well without an initial design

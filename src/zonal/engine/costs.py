@@ -95,8 +95,12 @@ class Prices:
         space, deepest = self._space, 0
         if callable(self._cost):
             bottom = space.max_depth()
-            deepest = min(MAX_DEPTHS, space.default_depth() if bottom is None else bottom)
-        nodes = [node for depth in range(deepest + 1) for node in space.representative_cells(depth, TYPICAL_CELLS)]
+            deepest = min(MAX_DEPTHS, space.partition.default_depth() if bottom is None else bottom)
+        nodes = [
+            node
+            for depth in range(deepest + 1)
+            for node in space.partition.representative_cells(depth, TYPICAL_CELLS)
+        ]
         return min(self.region_cost(space.cell(node)) for node in nodes) + float(self.time_cost(self.times.min()))
 
     def default_time(self, budget: float, cheapest: float, chosen: bool) -> float:
@@ -157,9 +161,14 @@ class Prices:
     @cached_property
     def _route_of_all(self) -> float:
         space, level = self._space, 0
-        while level + 1 < MAX_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MAX_ROUTE_CELLS:
+        while (
+            level + 1 < MAX_DEPTHS
+            and space.partition.leaves(level) < space.partition.leaves(level + 1) <= MAX_ROUTE_CELLS
+        ):
             level += 1
-        return self.route(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
+        return self.route(
+            None, [space.partition.leaf(level, number) for number in range(space.partition.leaves(level))]
+        )[1]
 
     @property
     def travel_has_cost(self) -> bool:

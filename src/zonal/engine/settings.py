@@ -263,7 +263,7 @@ class Problem:
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
         """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
-        able = all(self.space.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
+        able = all(self.space.partition.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
         problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
         require(able, problem, h_max, "Lower the policy's h_max.")
         return deepest
@@ -275,7 +275,7 @@ class Problem:
 
     def counts(self, h_max: int) -> tuple[int, ...]:
         """Return the number of nodes at each depth."""
-        return tuple(self.space.count(depth) for depth in range(h_max + 2))
+        return tuple(self.space.partition.count(depth) for depth in range(h_max + 2))
 
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""

@@ -60,8 +60,8 @@ class State:
         # From the noise of one unit of time to that of the default time, to which what is learned refers anyway.
         self.noise_scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(created.time)
         self.fit_state: FitState = problem.learner.begin()
-        self.cells = space.whole()  # by row, the extent of the region as the space encodes it
-        splittable = created.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
+        self.cells = space.partition.whole()  # by row, the extent of the region as the space encodes it
+        splittable = created.h_max >= 0 and bool(np.all(space.partition.splittable(0, np.zeros(1, dtype=np.intp))))
         noise = (created.noise if problem.noise_by_region else problem.default_noise) * self.noise_scale
         # The nodes. Their posterior may be out of date; that of `posterior_table()` is not.
         self.structure = Tree.root(noise, splittable, created.forbidden)

@@ -133,7 +133,10 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     kept = problem.smallest
     if kept is None or kept[0] is not state.fit_state.fit:
         space, depth = problem.space, problem.bottom(state.h_max)
-        cells = [space.cell(node, problem.feedback) for node in space.representative_cells(depth, TYPICAL_CELLS)]
+        cells = [
+            space.cell(node, problem.feedback)
+            for node in space.partition.representative_cells(depth, TYPICAL_CELLS)
+        ]
         layout = problem.frame.layout
         pairs = layout.self_pairs(layout.keys(problem.feedback.footprints(cells), register=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)

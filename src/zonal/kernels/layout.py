@@ -356,7 +356,7 @@ class ProductLayout:
 
     def cells(self, space: AxisSpace, depth: int, cells: NDArray[np.int64]) -> Floats:
         """Return the keys of cells of a depth, encoded by `space` as rows of parts of the axes."""
-        pieces = space.pieces(depth)
+        pieces = space.partition.pieces(depth)
         if not pieces[1:]:
             return self.parts[0].cells(cells[:, 0], pieces[0])
         by_axis = zip(self.parts, cells.T, pieces, strict=True)

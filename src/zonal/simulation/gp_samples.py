@@ -109,7 +109,7 @@ def _cells(space: Any) -> list[int]:
     """Return the number of smallest parts of each axis, or the number of members."""
     if space.axes is None:
         return [space.size]
-    pieces = space.pieces(space.max_depth())
+    pieces = space.partition.pieces(space.max_depth())
     return [axis.places or number for axis, number in zip(space.axes, pieces, strict=True)]
 
 

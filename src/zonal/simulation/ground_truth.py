@@ -26,10 +26,10 @@ from zonal.errors import (
 from zonal.io.dataframes import as_frame, as_series
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.simulation.simulators import Instrument, Noise
-from zonal.spaces import FiniteSpace, ProductRegion, Region, Space, SubsetRegion
+from zonal.spaces import FiniteSpace, ProductRegion, Region, Space, SubsetRegion, as_region
 from zonal.spaces.base import checked_view
-from zonal.spaces.finite import sums
 from zonal.spaces.member_columns import checked_weights
+from zonal.spaces.partition import sums
 
 Direction = Literal["maximize", "minimize"]
 
@@ -74,7 +74,7 @@ class Landscape(ABC):
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
         seen = checked_view(feedback) or Mean()
-        return self._average(self.space.as_region(region), seen)
+        return self._average(as_region(self.space, region), seen)
 
     def simulate(
         self,
@@ -92,7 +92,7 @@ class Landscape(ABC):
             level = self.space.max_depth() if depth is None else depth
             fix = "Pass a depth, or a space with smallest=."
             require(level is not None, "without a smallest region there is no best one", self.space, fix)
-            is_countable = 0 < self.space.count(level) <= MAX_VALUES
+            is_countable = 0 < self.space.partition.count(level) <= MAX_VALUES
             require(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
@@ -193,7 +193,7 @@ class _MemberTable(Landscape):
         """Return the best region of a depth, or of the leaves, at any depth."""
         cells = []
         for h in range(self.space.max_depth() + 1) if depth is None else [depth]:
-            level = self.space.level(h)
+            level = self.space.partition.level(h)
             total = sums(self._weights, level.start, level.stop)
             averages = sums(self._values * self._weights, level.start, level.stop) / total
             rivals = np.flatnonzero((level.children == 0) | (depth is not None))
@@ -230,14 +230,16 @@ class _GridTable(Landscape):
         """Return the best region of a depth, or of the deepest, comparing all at once."""
         space, seen = self.space, Mean()
         depth = space.max_depth() if depth is None else depth
-        existing, overlaps = space.existing(depth), []
-        along = zip(space.axes, space.pieces(depth), existing, self._values.shape, strict=True)
+        existing, overlaps = space.partition.existing(depth), []
+        along = zip(space.axes, space.partition.pieces(depth), existing, self._values.shape, strict=True)
         for axis, pieces, parts, pixels in along:
             cells = [axis.cell(part, pieces) for part in parts.tolist()]
             equal = self._weights is not None
             overlaps.append(np.array([axis.pixel_weights(cell, seen, pixels, equal) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
-        indices = space.indices(depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")])
+        indices = space.partition.indices(
+            depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")]
+        )
         order = np.argsort(indices)
         best = order[self._first_of_best(averages[order])]
         return Best(space.cell((depth, int(indices[best]))), float(averages[best]))

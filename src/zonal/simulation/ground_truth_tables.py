@@ -169,7 +169,7 @@ def on_axes(
 
 def _pixels(space: Any) -> tuple[int, ...]:
     """Return the number of pixels along each axis."""
-    pieces = space.pieces(space.max_depth())
+    pieces = space.partition.pieces(space.max_depth())
     for finer in FINER:
         axes = zip(space.axes, pieces, strict=True)
         shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in axes)

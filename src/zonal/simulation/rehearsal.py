@@ -125,7 +125,7 @@ def one_level(
     """Measure every region of the deepest level that the budget covers, and again with what is left."""
     space, depth = landscape.space, 0
     deepest = space.max_depth()
-    while depth != deepest and space.leaves(depth + 1) <= budget:
+    while depth != deepest and space.partition.leaves(depth + 1) <= budget:
         depth += 1
     while not (cells := limits.allow(cut(space, depth))):
         depth += 1
@@ -167,9 +167,9 @@ def at_random(
     """Measure as many random smallest regions as the budget covers."""
     space = landscape.space
     deepest = space.max_depth()
-    order = rng.permutation(space.leaves(deepest)).tolist() if limits.forbidden else None
+    order = rng.permutation(space.partition.leaves(deepest)).tolist() if limits.forbidden else None
     if order is None:
-        number = space.leaves(deepest)
+        number = space.partition.leaves(deepest)
         cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
     else:
         cells = limits.allow(cut(space, deepest, order))[:budget]
@@ -182,8 +182,8 @@ def _best(values: Sequence[float], landscape: Landscape) -> int:
 
 def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
     """Return the regions of a depth and the leaves above it, or some of them by number."""
-    numbers = range(space.leaves(depth)) if chosen is None else chosen
-    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
+    numbers = range(space.partition.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.partition.leaf(depth, int(number))) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Rehearsal:
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
         best = self.landscape.best()
-        number = self.landscape.space.leaves(self.landscape.space.max_depth())
+        number = self.landscape.space.partition.leaves(self.landscape.space.max_depth())
         head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
         return f"{head}\nthe best is {best.region.name}: {best.average:.6g}\n{self.table()}"
 
@@ -282,7 +282,7 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     methods: dict[str, Player] = {"Zonal": StudyPlayer(given)}
     deepest = space.max_depth()
     if settings.get("policy") is None:
-        if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
+        if deepest is not None and space.partition.leaves(deepest) <= MOST_LEAVES:
             methods["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
         methods["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}

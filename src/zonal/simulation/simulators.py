@@ -24,6 +24,7 @@ from zonal.errors import (
 )
 from zonal.kernels.feedback import Feedback, Slope
 from zonal.spaces import Region, with_feedback
+from zonal.spaces.axes import native
 
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
@@ -232,7 +233,7 @@ def _cubature(f: Callable[[Floats], Floats], space: Any, rules: Iterable[Any]) -
     """Return the mean of f by a rule along each axis, and the largest absolute value that it has seen."""
     places, shares = zip(*rules, strict=True)
     grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
-    values = f(space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
+    values = f(native(space.axes, grid))  # rules are in the units of the axes: decades, if logarithmic
     size = float(np.max(np.abs(values)))
     values = values.reshape([len(place) for place in places])
     for weights in reversed(shares):

@@ -14,7 +14,7 @@ from zonal.engine.events import Forbidden
 from zonal.engine.results import Trial
 from zonal.engine.settings import RegionLike, RegionsLike
 from zonal.errors import InvalidInput, listed, require, text
-from zonal.spaces import Region, with_feedback
+from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.study.history import asked_trial, trial_of
 from zonal.study.queries import region_of
 from zonal.study.worker_id import person
@@ -29,7 +29,7 @@ def regions_of(study: Study, given: RegionsLike, name: str) -> tuple[Region, ...
         return ()
     problem, fix = f"{name} must be a region, or a list of regions", "Pass what observe() takes."
     several = listed(given, problem, fix) if isinstance(given, Iterator) else given
-    every = [several] if study.space.is_one(several) else listed(several, problem, fix)
+    every = [several] if is_one_region(study.space, several) else listed(several, problem, fix)
     fix = f"Pass at least one region, or leave {name}= out."
     require(every or name == "avoid", "within= is empty, so nothing is possible", given, fix)
     return tuple(with_feedback(region_of(study, region), None) for region in every)

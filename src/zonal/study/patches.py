@@ -98,7 +98,7 @@ def _touching(regions: list[Any]) -> Ints:
     space = regions[0].space
     fix = "Regions with an axis of numbers touch; use the rows themselves."
     require(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
-    edges = np.array([region.edges for region in regions])
+    edges = np.array([[part[2] for _, part in region.along] for region in regions])
     pairs = []
     for start in range(0, len(regions), ROWS):
         rows = slice(start, start + ROWS)
@@ -161,7 +161,7 @@ def _patch(group: list[RegionProbability], beyond: Callable[[float], float]) -> 
 
 
 def _by_axis(regions: list[Any]) -> list[tuple[Any, list[Any]]]:
-    return [(axis, [region.edges[j] for region in regions]) for j, axis in enumerate(regions[0].space.axes)]
+    return [(axis, [region.along[j][1][2] for region in regions]) for j, axis in enumerate(regions[0].space.axes)]
 
 
 def _place(axis: Any, edges: Any, pull: Floats) -> tuple[float, tuple[float, float]]:

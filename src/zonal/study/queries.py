@@ -36,7 +36,7 @@ from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
 from zonal.policies.base import candidates
-from zonal.spaces import Region
+from zonal.spaces import Region, as_region, is_one_region
 from zonal.study.predictions import Prediction
 from zonal.study.region_frames import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
@@ -235,10 +235,10 @@ def _smallest(study: Study) -> list[Region]:
     """Return all regions of the smallest size, or raise if there are too many."""
     state = study._state
     bottom = state.problem.bottom(state.h_max)
-    number = study.space.leaves(bottom)
+    number = study.space.partition.leaves(bottom)
     fix = "Pass the regions, or give the space a larger smallest size."
     require(number <= MAX_SMALLEST, f"at most {MAX_SMALLEST} smallest regions are predicted at once", number, fix)
-    regions: list[Region] = study.space.every(bottom)
+    regions: list[Region] = study.space.partition.leaf_regions(bottom)
     return regions
 
 
@@ -268,7 +268,7 @@ def _listed(study: Study, regions: Any) -> tuple[list[Region], bool]:
     described = regions_in(study.space, regions)
     if described is not None:
         return [region_of(study, region) for region in described], False
-    single = study.space.is_one(regions)
+    single = is_one_region(study.space, regions)
     several = [regions] if single else listed(regions, *NO_REGIONS)
     return [region_of(study, region) for region in several], single
 
@@ -341,5 +341,5 @@ def region_of(study: Study, region: RegionLike) -> Region:
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
         region = region.bounds
-    translated: Region = space.as_region(region, study.feedback)
+    translated: Region = as_region(space, region, study.feedback)
     return translated

@@ -167,9 +167,9 @@ def smallest(study: Study) -> str:
     """Return how many smallest regions there are, and of which size."""
     space, state = study.space, study._state
     depth = state.problem.bottom(state.h_max)
-    number = space.leaves(depth)
+    number = space.partition.leaves(depth)
     many = str(number) if number < MOST_COUNTED else f"about 10^{round(math.log10(number))}"
-    return f"{many} smallest region{'' if number == 1 else 's'}: {space.grain(depth)}"
+    return f"{many} smallest region{'' if number == 1 else 's'}: {space.partition.grain(depth)}"
 
 
 def waiting(study: Study) -> str:

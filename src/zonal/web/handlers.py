@@ -35,7 +35,9 @@ def _of_node(space: Any, node: Any) -> Region:
     pair = isinstance(node, list) and [type(number) for number in node] == [int, int]
     require(pair, "a node must be [depth, index]", node, "Write [3, 5].")
     depth, index = node
-    exists = 0 <= depth <= (space.max_depth() or depth) and depth < 64 and 0 <= index < space.slots(depth)
+    exists = (
+        0 <= depth <= (space.max_depth() or depth) and depth < 64 and 0 <= index < space.partition.slots(depth)
+    )
     require(exists, "there is no such node", node, "Pass one of the study's.")
     region: Region = space.cell((depth, index))
     return region

@@ -21,7 +21,7 @@ from zonal.plotting.style import regions_of
 from zonal.study.study import Study
 from zonal.study.summary import beyond, is_empty, to_json
 from zonal.web.overview import place
-from zonal.web.space_data import picture_kind, region_columns
+from zonal.web.space_data import picture_kind, region_columns, share_of
 
 BEST = 5
 MAX_FEATURES = 12  # of points, from which two are drawn
@@ -93,7 +93,7 @@ def shape(study: Study, first: int = 0) -> Mapping[str, Json]:
     space, tree = study.space, study.tree
     regions = regions_of(study, slice(first, None))
     columns: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
-    columns["share"] = _short((region.share for region in regions), 7)
+    columns["share"] = _short(map(share_of, regions), 7)
     columns |= region_columns(space, regions)
     for edges in columns.keys() & {"low", "high"}:
         columns[edges] = [_short(numbers, 8) for numbers in columns[edges]]

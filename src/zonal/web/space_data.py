@@ -81,11 +81,19 @@ def region_data(region: Region) -> dict[str, Any]:
         return _named(region, math.prod(len(symbols) for symbols in region.symbols if symbols is not None))
     edges = zip(region.bounds.tolist(), region.symbols, strict=True)
     parts = [bounds if symbols is None else list(symbols) for bounds, symbols in edges]
-    return {"name": "", "part": parts, "members": None, "share": region.share}
+    return {"name": "", "part": parts, "members": None, "share": share_of(region)}
+
+
+def share_of(region: Region) -> float:
+    """Return how much of the space lies in a region; every symbol counts as one."""
+    if isinstance(region, ProductRegion):
+        return math.prod(axis.share(part) for axis, part in region.along)
+    assert isinstance(region, SubsetRegion)
+    return float(region.weight / region.space.weights.sum())
 
 
 def _named(region: Region, members: int) -> dict[str, Any]:
-    return {"name": region.name, "part": None, "members": members, "share": region.share}
+    return {"name": region.name, "part": None, "members": members, "share": share_of(region)}
 
 
 def _listed_names(region: SubsetRegion) -> Sequence[Hashable]:
