@@ -101,10 +101,9 @@ def test_the_fingerprint_notices_every_change(step: Callable[[zn.Study], object]
 def test_the_fingerprint_notices_a_last_bit_in_the_belief() -> None:
     study = grown()
     before = fingerprint(study)
-    state = study._state
-    mean = state.posterior_table().mean.copy()
-    mean[2] = np.nextafter(mean[2], np.inf)
-    state.structure = state.posterior_table().believed(mean, state.posterior_table().std ** 2, in_order=True)
+    member = study._state.belief.members[0]
+    member.mean = member.mean.copy()
+    member.mean[2] = np.nextafter(member.mean[2], np.inf)
     assert fingerprint(study) != before
 
 

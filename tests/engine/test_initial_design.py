@@ -14,7 +14,7 @@ from benchmarks import forbidden as sky
 from effort import tries
 from kinds import KINDS
 from lives import digest, value
-from zonal.engine import binding, commands, expand, select
+from zonal.engine import commands, expand, policy, select
 from zonal.engine.initial_design import of_depth
 
 pytestmark = pytest.mark.one_in(2)
@@ -43,7 +43,7 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
     mask = sky.Mask(masks(1)[shape])
     study = zn.Study(sky.SKY, budget=80, forbidden=mask)
     trials = opening(study)
-    assert binding.design_size(study._state) == len(trials) <= 32
+    assert policy.design_size(study._state) == len(trials) <= 32
     by_cell = {cell_of(trial.node, 5): trial for trial in trials}
     assert len(by_cell) == len(trials)
     shares: list[Any] = []

@@ -28,7 +28,6 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
-from zonal.gp.model_average import Mixture
 from zonal.kernels.feedback import Feedback, Slope
 from zonal.spaces import Region, Space, with_feedback
 
@@ -71,7 +70,7 @@ def usable(state: State, region: Region, minus: Region | None, sem: float | None
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     fix = "Use a policy with a Gaussian belief, such as GPOO."
-    has_covariances = not state.problem.empirical
+    has_covariances = not state.problem.model_free
     require(has_covariances, "a policy with empirical means cannot use slopes and differences", what, fix)
     fix = "Pass its standard error: sem=. The study's noise is that of averages."
     require(sem is not None, "a slope or a difference needs a standard error", what, fix)
@@ -106,20 +105,19 @@ def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
 def consistent(
     state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
 ) -> None:
-    """Raise if a value without noise, to rounding, contradicts another of its region, if the belief is computed.
+    """Raise if a value without noise, to rounding, contradicts another of its region.
 
     The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
-    belief = state.posterior
-    variance, _ = state.problem.noise_and_weight(noise, sem)
-    if isinstance(belief, Mixture) and variance is not None:
-        belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
+    variance, _ = state.problem.noise.of_reward(noise, sem)
+    if variance is not None:
+        state.belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
 
 
 def corrected(state: State, event: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
     slot, noise, _ = state.source_of(event.observed, event.number)
-    if state.problem.noise_and_weight(noise, event.sem)[0] == 0:
+    if state.problem.noise.of_reward(noise, event.sem)[0] == 0:
         others = state.apply_transaction((Retracted(event.number, event.observed, "", ""),))
         consistent(state, slot, event.value, event.sem, noise, others)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import takewhile
 from typing import Any, Literal, TypedDict
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
-from zonal.engine.noise import PerWeight
+from zonal.engine.noise import Noise, NoiseRule
 from zonal.errors import (
     InvalidInput,
     attribute,
@@ -28,19 +28,17 @@ from zonal.errors import (
     without_unit,
 )
 from zonal.gp.fit_schedule import ModelFitter
-from zonal.gp.hyperparameters import Fit
 from zonal.gp.kernel_families import frame_of
-from zonal.gp.model import Model, ModelSpec, Spec
+from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.kernels.spectrum import Motif
-from zonal.policies.base import INDEX_LIMIT, BoundPolicy, Policy
+from zonal.policies.base import INDEX_LIMIT, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.spaces import Node, Region, Space, as_space
 from zonal.spaces.base import DEEPEST, forbidden_rule
 
-Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
 Cost = float | Callable[[Region], float]
 Travel = float | Callable[[Region, Region], float]
@@ -54,7 +52,6 @@ Check = Callable[[Any, str, Any], Any]
 
 MAX_DESIGN_CELLS = 64
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
-DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
 
@@ -197,27 +194,21 @@ def _seed(rng: Any) -> int:
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
-def _has_unknown_size(noise: Noise | None) -> bool:
-    """Tell whether noise is known to fall with weight, but not how large it is."""
-    return isinstance(noise, PerWeight) and noise.std is None
-
-
-def _unknowns(settings: Settings, empirical: bool) -> ModelSpec:
+def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> ModelSpec:
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED_POINTS)])
-    if empirical and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
+    if model_free and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
         kernel = None
-    mean = 0.0 if empirical or isinstance(kernel, Kernel) else None
+    mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    noise = settings.noise is None or _has_unknown_size(settings.noise)
-    return ModelSpec(kernel, noise and not empirical, mean)
+    return ModelSpec(kernel, learns_noise, mean)
 
 
 class Problem:
-    """What can be computed from the settings alone, and caches that all states of a study share."""
+    """What can be computed from the settings alone."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -225,31 +216,20 @@ class Problem:
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
-        self.empirical = self.policy.model_free  # the belief has no models
-        self.unknowns = _unknowns(settings, self.empirical)  # what is learned
+        self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
+        self.noise = NoiseRule(settings.noise, self.model_free, self.space)
+        self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
-        self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
-        self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
-        noise = settings.noise
-        unknown_size = _has_unknown_size(noise)
-        self.noise_falls_with_weight = (
-            unknown_size and self.unknowns.noise
-        )  # noise is learned, and known to fall with weight
-        self.noise_by_region = self.noise_falls_with_weight or (callable(noise) and not unknown_size)
-        # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
-        self.default_noise = noise if isinstance(noise, float) else float(not self.empirical)
-        # What is learned then is the noise of about as large a region as an initial design measures.
-        self.default_root_weight = (
-            math.sqrt(self.space.cell((0, 0)).weight / DEFAULT_PARTS) if self.noise_falls_with_weight else 1.0
-        )
+        self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
+        self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
-        self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
-        self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
-        self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
+        self.node_weight = cache(self._node_weight)
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "bound": None, "smallest": None, "weights": {}}
+    def _node_weight(self, node: Node) -> float:
+        """Return the size of a node: `Region.weight`."""
+        weight: float = self.space.cell(node, self.feedback).weight
+        return weight
 
     def n_affordable(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
@@ -280,19 +260,10 @@ class Problem:
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
         by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
-        if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
+        if self.model_free or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
         max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)
         return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
-
-    def noise_of(self, region: Region) -> float:
-        """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
-        noise: Any = self.settings.noise
-        if not self.noise_by_region:
-            return self.default_noise
-        if self.noise_falls_with_weight:
-            return float(self.default_root_weight * noise.relative(region))
-        return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
         """Tell whether the user forbids measuring a region."""
@@ -305,17 +276,6 @@ class Problem:
                 f"forbidden({region.name}) must be True or False", answered, "Return one of the two."
             )
         return bool(answered)
-
-    def noise_and_weight(self, noise: float, sem: float | None, time: float = 1.0) -> tuple[float | None, float]:
-        """Return the noise variance of a reward of `time` usual times, None if it is learned, and its weight."""
-        weight = (
-            time / noise**2 if self.noise_falls_with_weight and noise else time
-        )  # with a sem there is no noise
-        if self.empirical:  # every reward counts the same on an empirical belief
-            return None, weight
-        if sem is not None:
-            return sem**2, weight
-        return None if self.unknowns.noise else noise**2 / time, weight
 
 
 def is_of_user(error: Exception) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from zonal.engine import commands, events, select
 from zonal.engine.events import Transaction
-from zonal.engine.possible import possible
+from zonal.engine.expand import possible
 from zonal.engine.settings import Settings
 from zonal.engine.state import State
 from zonal.errors import ZonalError, require
@@ -82,7 +82,7 @@ def _next_calls(
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
-        now = decided.events.since(decided.events.size - (stop - at))
+        now = decided.events[len(decided.events) - (stop - at) :]
         differences = map(_unlike, map(_compared, batch[at:stop]), map(_compared, now))
         first = next(filter(None, differences), "")
         tried.setdefault(at, f": {first}")

@@ -24,7 +24,7 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
         number, identity = trial.number, (trial.study, trial.node, trial.replicate)
     else:
         number = whole_number(trial, "a trial", 0)
-    asked = state.asked[number] if number < state.asked.size else None
+    asked = state.asked[number] if 0 <= number < len(state.asked) else None
     if asked is None or identity not in (None, (state.created.id, asked.node, asked.replicate)):
         raise TrialError(
             f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
@@ -65,7 +65,7 @@ def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
 
 def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
     """Yield every observation with all its outcomes, the latest last."""
-    became = outcomes(state.events) if state.observed.size else {}
+    became = outcomes(state.events) if state.observed else {}
     for number, (_, observed) in enumerate(state.observed):
         past = became[True, number]
         value, sem = next((outcome.value, outcome.sem) for outcome in reversed(past) if outcome.value is not None)

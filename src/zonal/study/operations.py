@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zonal.engine import checks, commands, select
 from zonal.engine.events import Amended, Asked, Claimed, Corrected, Noted, Observed, Retracted, Told
-from zonal.engine.possible import Possible, possible
+from zonal.engine.expand import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionLike, RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
@@ -90,7 +90,7 @@ def _decided(study: Study, number: int, key: str, by: str, now: Possible | None)
     if number > 1:
         state = select.as_route(before, state, by)
     study._commit(state)
-    return state.asked.since(before.asked.size)
+    return list(state.asked[len(before.asked) :])
 
 
 def tell(
@@ -215,9 +215,9 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
         late = checks.told_late(study._state, number)
         return (number, False) if late is None else (late, True)
     number, seen = trial.number, study._state.observed
-    if trial.study != study.id or number >= seen.size or seen[number][1].region != trial.region:
+    if trial.study != study.id or not 0 <= number < len(seen) or seen[number][1].region != trial.region:
         raise TrialError(
-            f"{trial!r} is not an observation of this study, which has {seen.size}. Pass what observe() "
+            f"{trial!r} is not an observation of this study, which has {len(seen)}. Pass what observe() "
             "returned, or one of study.observations."
         )
     return number, True
@@ -298,7 +298,7 @@ def observe(
         other = None if minus is None else with_feedback(region_of(study, minus), by)
         value, sem = checks.measured(study._state, value, sem, note, by=by)
         checks.usable(study._state, seen, other, sem)
-        number = study._state.observed.size
+        number = len(study._state.observed)
         spent = checks.time_spent(study._state, time) or 1.0
         fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
         study._commit(commands.observe(study._state, [fact]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.engine import binding, checks, select
+from zonal.engine import checks, policy, select
 from zonal.engine.results import Result
 from zonal.errors import plain_array, positive_number, require, standard_deviation, text, whole_number
 from zonal.kernels.feedback import Average
@@ -102,7 +102,7 @@ def refine(
     spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
     has_noise = noise is not None or not callable(study.settings.noise)
     require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
-    spread = standard_deviation(study._state.structure.noise.item(0) if noise is None else noise, "noise")
+    spread = standard_deviation(study._state.noise_std().item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
         # No more points than the budget can be measured: only the most promising are kept.
@@ -143,7 +143,7 @@ def twice(study: Study, tolerance: float) -> Callable[[], bool]:
 def _is_enough(study: Study, tolerance: float) -> bool:
     """Tell whether a study's answer is good enough; a learned model needs some more."""
     state = study._state
-    judged = state.measured >= binding.design_size(state) + JUDGE or not state.problem.learned
+    judged = state.measured >= policy.design_size(state) + JUDGE or not state.problem.learned
     if not judged or select.next_of_design(state) is not None:
         return False
     wrong = study.misclassified

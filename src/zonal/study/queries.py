@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zonal._types import Floats
-from zonal.engine import binding, confidence, select
+from zonal.engine import confidence, policy, select
 from zonal.engine.confidence import HELD, SURE, Outlook, Standing
-from zonal.engine.noise import PerWeight
+from zonal.engine.policy import views
 from zonal.engine.results import (
     ConfidenceBands,
     Recommendation,
@@ -27,10 +27,9 @@ from zonal.engine.results import (
 )
 from zonal.engine.settings import RegionLike
 from zonal.engine.state import State
-from zonal.engine.views import views
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
-from zonal.gp.empirical import EmpiricalBelief
+from zonal.gp.empirical import empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
@@ -65,11 +64,11 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     theta = checked_probability(theta, "theta")
     with study._lock:
         state = study._state
-        rows = confidence.ranking(state.posterior_table(), binding.recommend(state), number)
+        rows = confidence.ranking(state.posterior_table(), policy.recommend(state), number)
 
     @cache
     def standings() -> list[Standing]:
-        if isinstance(state.belief, EmpiricalBelief):
+        if state.problem.model_free:
             return [Standing(math.nan, math.nan)] * len(rows)
         with study._lock:
             return confidence.standings(
@@ -100,9 +99,9 @@ def outlook(study: Study, n: int) -> Outlook:
         first = future = study._state
         for _ in range(number):
             future = select.ask(future, "", free=True)
-        asked = future.asked.since(first.asked.size)
+        asked = future.asked[len(first.asked) :]
         ratio = np.array([trial.time for trial in asked]) / future.created.time
-        models, row = views(future, pending=False), binding.recommend(future)
+        models, row = views(future, pending=False), policy.recommend(future)
         return confidence.outlook(future.posterior_table(), models, row, [trial.row for trial in asked], ratio)
 
 
@@ -161,7 +160,7 @@ def threshold(study: Study) -> float | None:
     """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
     with study._lock:
         state = study._state
-        limit = binding.threshold(state)
+        limit = policy.threshold(state)
     return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
 
 
@@ -169,7 +168,7 @@ def misclassified(study: Study) -> float | None:
     """Return the expected weight of misclassified regions: see `Study.misclassified`."""
     with study._lock:
         state = study._state
-        limit = binding.threshold(state)
+        limit = policy.threshold(state)
         return (
             None
             if limit is None
@@ -206,15 +205,22 @@ def stands_out(study: Study) -> bool:
     """Tell whether the recommended region is better than the space, beyond chance: see `Study.stands_out`."""
     with study._lock:
         state = study._state
-        best, whole = binding.recommend(state), 0
-        if best == whole or not binding.has_scale(state):
+        best, whole = policy.recommend(state), 0
+        if best == whole or not policy.has_scale(state):
             return False
-        joint = state.belief.covariance(state.posterior_table().slot[[best, whole]])
+        joint = _covariance(state, [best, whole])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
     luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.posterior_table().count)), 1)))
     spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
     advantage = float(state.posterior_table().mean[best] - state.posterior_table().mean[whole])
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
+
+
+def _covariance(state: State, rows: list[int]) -> Floats:
+    """Return the joint covariance of some nodes; empirical means are independent."""
+    if state.problem.model_free:
+        return np.diag(state.posterior_table().std[rows] ** 2)
+    return state.belief.covariance(state.structure.slot[rows])
 
 
 def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None) -> Prediction:
@@ -249,6 +255,8 @@ def relative_std(study: Study, regions: Sequence[RegionLike] | None) -> Floats:
         return mean_and_relative_std(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
+        if state.problem.model_free:
+            return empirical_relative_std(state.posterior_table().std ** 2)
         return state.belief.relative_std(state.belief.columns[1])[state.posterior_table().slot]
 
 
@@ -257,7 +265,10 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
-        share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
+        if state.problem.model_free:
+            share = empirical_relative_std(variance)
+        else:
+            share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
     return _value(state, centred), share
 
 
@@ -276,16 +287,18 @@ def _listed(study: Study, regions: Any) -> tuple[list[Region], bool]:
 def confidence_bands(study: Study) -> ConfidenceBands:
     """Return the two kinds of uncertainty about each node: see `Study.confidence_bands`."""
     with study._lock:
-        return ConfidenceBands(*binding.confidence_bands(study._state))
+        return ConfidenceBands(*policy.confidence_bands(study._state))
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
     """Return mean, relative to the prior mean, and variance of any regions' averages."""
-    if isinstance(state.belief, EmpiricalBelief):  # it is limited to nodes of the tree
+    if state.problem.model_free:
         rows = [state.find(region) for region in regions]
-        if None not in rows:
-            at = np.array(rows, dtype=np.intp)
-            return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
+        fix = "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO."
+        names = [region.name for region, row in zip(regions, rows, strict=True) if row is None]
+        require(not names, "empirical means say nothing about regions outside the tree", names, fix)
+        at = np.array(rows, dtype=np.intp)
+        return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
     return state.belief.predict(state.problem.feedback.footprints(regions))
 
 
@@ -318,7 +331,7 @@ def _outward(state: State, model: Model) -> Model:
     noise: Any = given if isinstance(given, float) else None
     if model.noise is not None:
         learned = model.noise * math.sqrt(state.created.time)
-        noise = PerWeight(learned * problem.default_root_weight) if problem.noise_falls_with_weight else learned
+        noise = problem.noise.summary(learned)
     return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
 
 

@@ -1359,24 +1359,24 @@ class Study(metaclass=Named):
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
-            self._journal.append(state.events.since(before.events.size))
+            self._journal.append(state.events[len(before.events) :])
         self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.posterior is not None:
-            complaints = {str(complaint): complaint for complaint in state.posterior.complaints}
+        if state.posterior.is_built:
+            complaints = {str(complaint): complaint for complaint in state.belief.complaints}
             heard, self._complaints = self._complaints, self._complaints | complaints.keys()
             for text_, complaint in complaints.items():
                 if text_ not in heard:
                     warn_user(complaint)
         if state.fit_state is not before.fit_state:
-            for event in state.events.since(before.events.size):
+            for event in state.events[len(before.events) :]:
                 _pass_on_doubts(event)
 
     def _switch(self, state: State) -> None:
         before, self._state = self._state, state
-        wanted = state.posterior is not None or not state.remaining  # else the next fit may come first
+        wanted = state.posterior.is_built or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
-            state.belief  # noqa: B018  # computed now, so that warnings come with their cause
+            state.posterior_table()  # computed now, so that warnings come with their cause
 
     def _log(self, level: int, message: str, *parts: object) -> None:
         """Log what happened."""

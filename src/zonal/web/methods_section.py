@@ -249,7 +249,7 @@ def _costs(study: Study) -> Iterator[str]:
 def _model(study: Study, cite: _Citations) -> Iterator[str]:
     """Yield how f was modelled: kernel, noise and mean, each as given or learned."""
     problem = study._state.problem
-    if problem.empirical:
+    if problem.model_free:
         yield "No model was used: each region's average was estimated from its own measurements."
         return
     text = f"f was modelled as a Gaussian process{cite('gp')}, of which the average over a region is a linear "
@@ -345,7 +345,7 @@ def _answer(study: Study) -> str:
     except StudyFileError as error:  # no posterior without a user-defined function
         return str(error)
     text = f"In the end there were {beyond(study)}. " if study.misclassified is not None else ""
-    kind = "an average" if study._state.problem.empirical else "a posterior average"
+    kind = "an average" if study._state.problem.model_free else "a posterior average"
     text += (
         f"The region recommended is {best.region.name}, with {kind} of "
         f"{give_or_take(best.mean, best.std, best.unit)} (mean and standard deviation)"

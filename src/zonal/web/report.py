@@ -157,7 +157,7 @@ def _settings(study: Study) -> str:
     settings, problem = study.settings, study._state.problem
     given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
     usual = {"policy": f"{study._state.created.policy}, the default"}
-    if not problem.empirical:
+    if not problem.model_free:
         usual |= {"kernel": "learned", "noise": "learned"}
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"
     shown = {name: usual.get(name) if value is None else value for name, value in given.items()}
