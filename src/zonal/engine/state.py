@@ -27,9 +27,8 @@ from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState
 from zonal.gp.functional_index import FunctionalIndex, Keys
-from zonal.gp.lazy_posterior import LazyPosterior
 from zonal.gp.model import Model
-from zonal.gp.model_average import Mixture, MixtureOverlay
+from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import difference, footprints_of
 from zonal.policies.base import RoundCosts
@@ -53,6 +52,7 @@ class State:
         self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(created.h_max)  # the number of nodes at each depth
+        self.n_affordable = problem.n_affordable(created.cheapest)  # N: how many the budget paid for at the start
         self.initial_design: tuple[int, ...] = ()  # rows of the initial design, in order
 
         self.fit_state: FitState = problem.learner.begin()
@@ -170,11 +170,6 @@ class State:
     def model(self) -> Model | None:
         """The model in use; None if the policy has none."""
         return None if self.problem.model_free else self.fit_state.fit.model
-
-    @property
-    def n_affordable(self) -> int:
-        """N as used at the start of a study: how many of the cheapest measurements the budget pays for."""
-        return self.problem.n_affordable(self.created.cheapest)
 
     @property
     def spent(self) -> float:
