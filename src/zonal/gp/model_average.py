@@ -262,8 +262,8 @@ class LazyPosterior:
     """The footprints tracked, all rewards, and what these say of them under the models in use, once it is read.
 
     The mixture is built from all rewards at once after a fit or a correction, and from there step by step. Where
-    nothing is learned and rounding would show, it is built at once, so that it is what opening the file would give.
-    This is a value: what is computed is kept, and nothing else changes.
+    nothing is learned and rounding would show, it is built at once, so that it is what opening the file would
+    give. This is a value: what is computed is kept, and nothing else changes.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ from zonal.tree import Tree
 SMALLEST = 1e-6  # of GPTree's settings; their inverse the largest
 
 
-def _check_delta(delta: object) -> None:
+def _check_delta(delta: Delta | None) -> None:
     require(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
 
 
