@@ -86,7 +86,10 @@ FAULTS = {
         "tree.py", "return self.leaf & ~self.smallest", "return self.leaf", "test_tree.py"
     ),
     "standard errors of own rewards": Fault(
-        "tree.py", "np.sqrt(share * precision_variance)", "np.sqrt(precision_variance)", "test_tree.py policies"
+        "gp/stats.py",
+        "left = share * variance\n    return mean, left",
+        "left = variance\n    return mean, left",
+        "gp policies/test_knowledge.py",
     ),
     "a fourth failure bars a region": Fault(
         "engine/commands.py", "MAX_FAILURES = 3", "MAX_FAILURES = 4", "test_exhaustion.py study/test_allowing.py"

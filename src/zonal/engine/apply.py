@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal._types import Flags, Ints
 from zonal.engine import events
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
+from zonal.gp.functional_index import Keys
 from zonal.gp.stats import Reward
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from zonal.engine.state import State
 
 T = TypeVar("T")
+Family = tuple[Ints, Ints, Keys, Flags | bool]  # children: indices, cells, keys, whether they may be split
 
 
 class Difference(NamedTuple):
@@ -174,7 +176,8 @@ def _fit(state: State, event: events.Fitted) -> None:
 def _split(state: State, event: events.Split) -> events.Split:
     """Split nodes in one step (line 7); return the event with the checksum of their children."""
     table, problem, space = state.structure, state.problem, state.problem.space
-    families, sums = [], problem.checksum
+    families: list[Family] = []
+    sums = problem.checksum
     for row in event.rows:
         depth = int(table.depth[row])
         indices, cells = space.partition.children(depth, int(table.index[row]), state.cells[row])
@@ -309,7 +312,7 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
     return slot
 
 
-def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
+def _track_nodes(state: State, first: int, keys: Keys) -> None:
     """Have the belief track new nodes, from row `first` on, except those observed before."""
     if state.off_tree_slots:
         rows = range(first, state.structure.size)
@@ -324,11 +327,11 @@ def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
         state.posterior = state.posterior.with_targets(keys, 1.0)
 
 
-def _concatenated(families: list[Any]) -> list[NDArray[Any]]:
+def _concatenated(families: list[Family]) -> tuple[Ints, Ints, Keys, Flags]:
     """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(family_indices.size, flag) for family_indices, flag in zip(indices, able, strict=True)]
-    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
+    return np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)
 
 
 APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {

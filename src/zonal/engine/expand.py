@@ -1,4 +1,4 @@
-"""How the tree grows: what is split before a round, what the user says of the children, and what is possible now."""
+"""How the tree grows: what is split before a round, what the user says of children, and what is possible now."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from zonal.tree import Nodes, Tree
 TIE = 1e-9  # of the prior standard deviation of a point
 CELLS_PER_DEPTH = 16  # over which the maximum of the variation within is taken
 SMALLEST_CELLS = 8  # which stand for all of the smallest
+Answer = Choice | float | Rows | tuple[Floats, Floats]  # of a policy
 
 
 class CheckedPolicy:
@@ -88,17 +89,17 @@ class CheckedPolicy:
         return confidence, variation
 
 
-def _whole(answer: object, question: str) -> int:
+def _whole(answer: Answer, question: str) -> int:
     """Return a whole number."""
     try:
         if isinstance(answer, str | bytes | bool):
             raise TypeError
-        return int(answer)  # type: ignore[call-overload,no-any-return]
+        return int(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise _wrong(question, "the row of a node", answer) from None
 
 
-def _row(answer: object, question: str, tree: Nodes) -> int:
+def _row(answer: int, question: str, tree: Nodes) -> int:
     """Return the row of a node."""
     row = _whole(answer, question)
     if not 0 <= row < tree.size:
@@ -114,14 +115,14 @@ def _timed(answer: Choice, terms: RoundCosts) -> tuple[Choice, float]:
     return row, float(time)
 
 
-def _truth(answer: object, question: str) -> bool:
+def _truth(answer: bool, question: str) -> bool:
     """Return True or False."""
     if answer is not True and answer is not False and not isinstance(answer, np.bool_):
         raise _wrong(question, "True or False", answer)
     return bool(answer)
 
 
-def _wrong(question: str, wanted: str, answer: object) -> InvalidInput:
+def _wrong(question: str, wanted: str, answer: Answer) -> InvalidInput:
     return InvalidInput(f"the policy's {question} must return {wanted}", answer, "Correct the policy.")
 
 
@@ -133,7 +134,7 @@ def bound_policy(state: State) -> CheckedPolicy:
 def _bound(problem: Problem, state: State) -> CheckedPolicy:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    lines = [axis for axis in space.axes or () if not axis.is_categorical]
+    measures = [axis.measure(feedback) for axis in space.axes or () if not axis.is_categorical]
     bound = problem.policy.bind(
         PolicyContext(
             counts=state.counts,
@@ -146,7 +147,7 @@ def _bound(problem: Problem, state: State) -> CheckedPolicy:
                 spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
                 noise_learned=problem.unknowns.noise,
-                endless=not all(axis.measure(feedback).ends for axis in lines),
+                endless=not all(measure.ends for measure in measures if measure is not None),
             ),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,

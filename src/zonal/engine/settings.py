@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from itertools import takewhile
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.engine.noise import Noise, NoiseRule
 from zonal.errors import (
@@ -36,7 +37,7 @@ from zonal.kernels.feedback import Feedback, Mean
 from zonal.kernels.spectrum import Motif
 from zonal.policies.base import INDEX_LIMIT, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
-from zonal.spaces import Node, Region, Space, as_space
+from zonal.spaces import AxisSpace, FiniteSpace, Node, Region, Space, as_space
 from zonal.spaces.base import DEEPEST, forbidden_rule
 
 Forbidden = Callable[[Region], bool]
@@ -45,10 +46,12 @@ Travel = float | Callable[[Region, Region], float]
 RegionLike = Region | ArrayLike | Mapping[str, Any]
 RegionsLike = RegionLike | Sequence[Any] | None
 ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
+KernelFunction = Callable[[Floats, Floats], ArrayLike]  # of features
+KernelLike = Spec | KernelFunction
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the last as for `Box` or `Product`
 
-Check = Callable[[Any, str, Any], Any]
+T = TypeVar("T")
 
 MAX_DESIGN_CELLS = 64
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
@@ -58,7 +61,7 @@ TRIED_POINTS = 200  # on which a user's kernel function is tested
 class Given(TypedDict, total=False):
     """The keyword arguments of `Study` other than space, budget and direction: see `Study`."""
 
-    kernel: Spec | Callable[..., Any]
+    kernel: KernelLike
     noise: Noise | None
     mean: float | None
     feedback: Feedback | None
@@ -75,26 +78,22 @@ class Given(TypedDict, total=False):
     cost_unit: str
 
 
-def checked_feedback(feedback: Any, space: Any) -> Feedback:
+def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
     """Check that a feedback is one, and that it has a meaning on this space; return it."""
-    if not isinstance(feedback, Feedback):
-        fix = "Pass one, with parentheses: zn.Mean()."
-        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
+    fix = "Pass one, with parentheses: zn.Mean()."
+    is_feedback = isinstance(feedback, Feedback)
+    require(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback.check(space)
     return feedback
 
 
-def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
-    return checked_feedback(Mean() if feedback is None else feedback, space)
-
-
-def _policy(policy: Any, name: str, space: Any) -> Any:
+def _checked_policy(policy: Policy | None) -> Policy | None:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
 
 
-def _kernel(kernel: Any, name: str, space: Any) -> Any:
+def _checked_kernel(kernel: KernelLike, space: Space) -> KernelLike:
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
     able = kernel is None or family or function or is_kernel(kernel)
@@ -103,53 +102,39 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
     return kernel
 
 
-def _direction(direction: Any, name: str, space: Any) -> Any:
-    check_choice(direction, name, ("maximize", "minimize"))
+def _checked_direction(direction: str) -> Direction:
+    check_choice(direction, "direction", ("maximize", "minimize"))
     return "maximize" if direction == "maximize" else "minimize"  # plain text, whatever kind of text it was
 
 
-def _function_or(check: Check) -> Check:
-    """Return the check of a setting that may be a function of regions, or nothing."""
-
-    def checks(value: Any, name: str, space: Any) -> Any:
-        free = value is None or (callable(value) and not isinstance(value, type))
-        return value if free else check(value, name, space)
-
-    return checks
-
-
-def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Check:
-    """Return the check of a setting that has nothing to do with the space, and may be None if it is `optional`."""
-    return lambda value, name, space: None if optional and value is None else check(value, name, *more)
-
-
-def _by(check: Check, usual: Any = None) -> dict[str, Any]:
-    """Return how a setting is checked: (value, name, space) -> the value as it is kept; and its usual value."""
-    return {"check": check, "usual": usual}
+def _function_or(check: Callable[[float, str], float], given: T | None, name: str) -> T | float | None:
+    """Check a setting that may be a function of regions, or nothing; return it."""
+    free = given is None or (callable(given) and not isinstance(given, type))
+    return given if free else check(given, name)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Settings:
     """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
 
-    space: Any
+    space: AxisSpace | FiniteSpace
     budget: float  # at the start; `extend` adds to it
-    kernel: Any = field(metadata=_by(_kernel))
-    noise: Noise | None = field(metadata=_by(_function_or(_plain(standard_deviation))))
-    mean: float | None = field(metadata=_by(_plain(finite_number, optional=True)))
-    feedback: Feedback = field(metadata=_by(_feedback))
-    policy: Policy | None = field(metadata=_by(_policy))
+    kernel: KernelLike
+    noise: Noise | None
+    mean: float | None
+    feedback: Feedback
+    policy: Policy | None
     seed: int  # determines every random number of the study
-    direction: Direction = field(metadata=_by(_direction, "maximize"))
-    max_replicates: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
-    forbidden: Forbidden | None = field(metadata=_by(lambda value, _, space: forbidden_rule(space, value)))
-    value_name: str = field(metadata=_by(_plain(text), "value"))
-    value_unit: str = field(metadata=_by(_plain(text), ""))
-    cost: Cost | None = field(default=None, metadata=_by(_function_or(_plain(checked_price))))
-    times: tuple[float, ...] = field(default=(), metadata=_by(_plain(checked_times)))
-    overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
-    travel: Travel | None = field(default=None, metadata=_by(_function_or(checked_travel)))
-    cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
+    direction: Direction
+    max_replicates: int | None
+    forbidden: Forbidden | None
+    value_name: str
+    value_unit: str
+    cost: Cost | None = None
+    times: tuple[float, ...] = ()
+    overhead: float = 0.0
+    travel: Travel | None = None
+    cost_unit: str = ""
 
     @property
     def priced(self) -> bool:
@@ -167,17 +152,32 @@ class Settings:
         return 1.0 if self.direction == "maximize" else -1.0
 
 
-CHECKS = {setting.name: setting.metadata for setting in fields(Settings) if setting.metadata}
-
-
-def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
+def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **given: Unpack[Given]) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
-    checked_space: Any = as_space(space)
-    taken = {name: how["usual"] for name, how in CHECKS.items()} | given
-    unit = text(taken["value_unit"], "value_unit")
-    taken |= {name: without_unit(taken[name], unit, name) for name in ("noise", "mean")}
-    parts = {name: how["check"](taken[name], name, checked_space) for name, how in CHECKS.items()}
-    settings = Settings(space=checked_space, budget=budget, seed=_seed(rng), **parts)
+    checked_space, feedback = as_space(space), given.get("feedback")
+    max_replicates, travel = given.get("max_replicates"), given.get("travel")
+    unit = text(given.get("value_unit", ""), "value_unit")
+    noise, mean = (without_unit(given.get(name), unit, name) for name in ("noise", "mean"))
+    settings = Settings(
+        space=checked_space,
+        budget=budget,
+        kernel=_checked_kernel(given.get("kernel"), checked_space),
+        noise=_function_or(standard_deviation, noise, "noise"),
+        mean=None if mean is None else finite_number(mean, "mean"),
+        feedback=checked_feedback(Mean() if feedback is None else feedback, checked_space),
+        policy=_checked_policy(given.get("policy")),
+        direction=_checked_direction(direction),
+        max_replicates=None if max_replicates is None else whole_number(max_replicates, "max_replicates", 1),
+        forbidden=forbidden_rule(checked_space, given.get("forbidden")),
+        value_name=text(given.get("value_name", "value"), "value_name"),
+        value_unit=unit,
+        cost=_function_or(checked_price, given.get("cost"), "cost"),
+        times=checked_times(given.get("times"), "times"),
+        overhead=checked_price(given.get("overhead", 0.0), "overhead"),
+        travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
+        cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
+        seed=_seed(given.get("rng")),
+    )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
     return replace(settings, budget=checked_budget)
 
@@ -188,7 +188,7 @@ def checked_again(settings: Settings) -> Settings:
     return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
-def _seed(rng: Any) -> int:
+def _seed(rng: int | np.random.Generator | None) -> int:
     """Return the seed of a study: the number given, or one drawn from the generator given."""
     generator = random_generator(rng)
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
@@ -198,7 +198,8 @@ def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> Model
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
-        kernel = custom(kernel, space.features[:: -(-space.size // TRIED_POINTS)])
+        members = cast(FiniteSpace, space)
+        kernel = custom(cast(KernelFunction, kernel), members.features[:: -(-members.size // TRIED_POINTS)])
     if model_free and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
         kernel = None
     mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
@@ -240,7 +241,7 @@ class Problem:
         paid = int(available / max(cheapest, budget / MAX_MEASUREMENTS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
-    def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
+    def checked_depth(self, h_max: int, name: str = "h_max") -> int:
         """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
         able = all(self.space.partition.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))

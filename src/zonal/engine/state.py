@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, TypeVar
 
@@ -27,9 +27,9 @@ from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState
 from zonal.gp.functional_index import FunctionalIndex, Keys
-from zonal.gp.lazy_posterior import LazyPosterior
+from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
-from zonal.gp.model_average import Mixture, MixtureOverlay
+from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import difference, footprints_of
 from zonal.policies.base import RoundCosts
@@ -37,6 +37,7 @@ from zonal.spaces import Region
 from zonal.tree import Nodes, Tree
 
 T = TypeVar("T")
+Sources = tuple[Nodes | LazyPosterior | Mapping[int, int] | Model | Fit, ...]
 LONG = 2000  # events: a pickle of more is read as a file is, up to rounding but at once
 TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
@@ -53,6 +54,7 @@ class State:
         self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(created.h_max)  # the number of nodes at each depth
+        self.n_affordable = problem.n_affordable(created.cheapest)  # N: how many the budget paid for at the start
         self.initial_design: tuple[int, ...] = ()  # rows of the initial design, in order
 
         self.fit_state: FitState = problem.learner.begin()
@@ -71,7 +73,7 @@ class State:
         self.slots_are_rows = True  # slots are rows, until a region outside of the tree is observed
         self.has_sems = False  # whether any reward was told with a standard error
         self.has_no_posterior = False  # whether there is no posterior, for want of a kernel
-        self._derived: dict[str, tuple[tuple[object, ...], Any]] = {}  # what was computed from what, by name
+        self._derived: dict[str, tuple[Sources, Any]] = {}  # what was computed from what, by name
         self._overlay: tuple[LazyPosterior, tuple[int, ...], MixtureOverlay] | None = None
 
         self.asked: tuple[Asked, ...] = ()  # the trials, by number
@@ -105,11 +107,11 @@ class State:
         state._append(first[1:])
         return state
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., State], tuple[Settings, Sequence[Transaction], bool]]:
         """Pickle as settings and events: what follows from them is computed where it is read."""
         return _rebuild, (self.problem.settings, self.events, self.has_no_posterior)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+    def __deepcopy__(self, memo: dict[int, State]) -> State:
         """Return a copy to the last bit, with what was computed."""
         memo[id(self)] = twin = State.__new__(State)
         twin.__dict__ = copy.deepcopy(vars(self), memo)
@@ -172,11 +174,6 @@ class State:
         return None if self.problem.model_free else self.fit_state.fit.model
 
     @property
-    def n_affordable(self) -> int:
-        """N as used at the start of a study: how many of the cheapest measurements the budget pays for."""
-        return self.problem.n_affordable(self.created.cheapest)
-
-    @property
     def spent(self) -> float:
         """How much of the budget is spent: the number of trials measured, or their cost."""
         return self.measured if self.problem.prices is None else math.fsum(self.costs_paid.values())
@@ -210,7 +207,7 @@ class State:
             raise InvalidInput("empirical means have no covariances and no model", "StoOO", "Use another policy.")
         return self.posterior.mixture
 
-    def derived(self, name: str, sources: tuple[object, ...], compute: Callable[[], T]) -> T:
+    def derived(self, name: str, sources: Sources, compute: Callable[[], T]) -> T:
         """Return what is computed from some sources; it is kept as long as these are the same objects."""
         kept = self._derived.get(name)
         if kept is None or not all(map(is_, kept[0], sources)):

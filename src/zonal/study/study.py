@@ -371,7 +371,7 @@ class Study(metaclass=Named):
         else:
             for event in history:
                 state = state.apply_transaction(event)
-                state.belief  # noqa: B018  # computed step by step, as it was originally
+                state.posterior_table()  # computed step by step, as it was originally
         study._state = state
         return study
 
