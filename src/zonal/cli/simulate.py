@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import click
 
@@ -14,12 +15,32 @@ from zonal.io.recipe_text import Recipe, read_recipe
 from zonal.study.recipe import where
 
 POSITIVE = options.Finite(min=0, min_open=True)
-COLUMNS = ("coords", "levels", "weight", "smallest")  # options that find the space in a table
 
 
-def _simulation(picture: str, runs: int, fewest: int) -> options.Decorator:
+class Plan(TypedDict):
+    """The options of simulated campaigns."""
+
+    recipe: Path | None
+    table: Path | None
+    budgets: tuple[float, ...]
+    space: options.SpaceOptions
+    settings: options.StudyOptions
+    sequence: str | None
+    given: bool
+    runs: int
+    jobs: int | None
+    out: Path
+
+
+def _simulation(
+    picture: str, runs: int, fewest: int, table: options.Decorator, budget: options.Decorator
+) -> options.Decorator:
     """Return the options of a command that simulates campaigns: those of a study, and those of the simulation."""
-    return options.with_options(
+    return options.grouped(
+        "plan",
+        Plan,
+        table,
+        budget,
         options.recipe_option,
         options.space_options,
         click.option("--sequence", help="Column of sequences, all possible ones of one length."),
@@ -33,16 +54,19 @@ def _simulation(picture: str, runs: int, fewest: int) -> options.Decorator:
     )
 
 
+REHEARSED = "Number of measurements in a campaign, or their total cost."
+SIMULATED = "Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too."
+
+
 @click.command()
-@click.argument("table", type=options.FilePath())
-@click.option(
-    "--budget",
-    "budgets",
-    callback=options.numbers,
-    help="Number of measurements in a campaign, or their total cost.",
+@_simulation(
+    "zonal-rehearsal.png",
+    30,
+    1,
+    click.argument("table", type=options.FilePath()),
+    click.option("--budget", "budgets", callback=options.numbers, help=REHEARSED),
 )
-@_simulation("zonal-rehearsal.png", 30, 1)
-def rehearse(**options: Any) -> None:
+def rehearse(plan: Plan) -> None:
     """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
 
     Every row is a smallest part: a point (--coords), an area (--levels, with --coords for its position) or a
@@ -52,11 +76,19 @@ def rehearse(**options: Any) -> None:
     """
     from zonal.cli.simulation_report import rehearsed
 
-    _report(rehearsed, **options)
+    _echo(rehearsed(_recipe(plan), plan))
 
 
 @click.command()
-@click.argument("table", required=False, type=options.FilePath())
+@_simulation(
+    "zonal-power.png",
+    50,
+    2,
+    click.argument("table", required=False, type=options.FilePath()),
+    click.option(
+        "--budget", "budgets", multiple=True, callback=options.numbers, metavar=options.NUMBERS, help=SIMULATED
+    ),
+)
 @click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
 @click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
@@ -66,18 +98,15 @@ def rehearse(**options: Any) -> None:
     help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
 @click.option(
-    "--budget",
-    "budgets",
-    multiple=True,
-    callback=options.numbers,
-    metavar=options.NUMBERS,
-    help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
-)
-@click.option(
     "--target", type=POSITIVE, help="A regret: also name the smallest simulated budget that stays below it."
 )
-@_simulation("zonal-power.png", 50, 2)
-def power(**options: Any) -> None:
+def power(
+    plan: Plan,
+    signal: float | None,
+    variance: float | None,
+    lengthscale: options.OneOrMore,
+    target: float | None,
+) -> None:
     """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
 
     The campaigns are on functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a
@@ -86,58 +115,36 @@ def power(**options: Any) -> None:
     """
     from zonal.cli.simulation_report import powered
 
-    simulation = {name: options.pop(name) for name in ("signal", "variance", "lengthscale", "target")}
-    _report(powered, simulation, **options)
+    _echo(powered(_recipe(plan), plan, signal, variance, lengthscale, target))
 
 
-def _report(
-    report: Any,
-    simulation: dict[str, Any] | None = None,
-    *,
-    recipe: Path | None,
-    table: Path | None,
-    budgets: tuple[float, ...],
-    value: str | None,
-    sequence: str | None,
-    given: bool,
-    runs: int,
-    jobs: int | None,
-    out: Path,
-    **flags: Any,
-) -> None:
+def _echo(lines: Iterator[str]) -> None:
     """Print a report line by line, as it is produced."""
-    decimal = flags.pop("decimal")
-    columns = {} if recipe is not None else {name: flags[name] for name in COLUMNS}
-    words = _words(recipe, table, budgets, value, flags)
-    settings = {"given": given, "runs": runs, "jobs": jobs, "out": out, **(simulation or {})}
-    if table is not None:
-        if value is None:
-            raise click.UsageError("Missing option '--value': the column of the values to average.")
-        read = {"table": table, "value": value, "sequence": sequence, "columns": columns}
-        settings["table"] = {**read, "decimal": decimal}
     try:
-        for line in report(words, budgets or (words.words.get("budget"),), **settings):
+        for line in lines:
             click.echo(line)
     except KeyboardInterrupt:
         raise options.Refusal("interrupted; nothing was written.", options.INTERRUPTED) from None
 
 
-def _words(
-    recipe: Path | None, table: Path | None, budgets: tuple[float, ...], value: str | None, flags: dict[str, Any]
-) -> Recipe:
+def _recipe(plan: Plan) -> Recipe:
     """Return the settings of the campaigns; without a space if that is to be found in the columns of a table."""
-    refuse_beside(recipe, flags)
-    if recipe is not None:
-        words = read_recipe(recipe)
-        return replace(words, words={**words.words, "budget": budgets[0]}) if budgets else words
-    for name, ways in {"noise": ("noise", "noise_per_weight"), "budget": ()}.items():
-        if not budgets if name == "budget" else all(flags[way] is None for way in ways):
-            raise click.UsageError(f"Missing option '--{name}'.")
-    place = {name: flags.pop(name) for name in ("axes", "sequences", *COLUMNS)}
-    if table is None or place["axes"] or place["sequences"]:
-        if table is not None:
-            del place["weight"]  # of the rows of the table
-        space = where(**place)
+    refuse_beside(plan["recipe"], but=("value", "decimal"))
+    space, settings, budgets = plan["space"], plan["settings"], plan["budgets"]
+    if plan["recipe"] is not None:
+        recipe = read_recipe(plan["recipe"])
+        recipe = replace(recipe, words={**recipe.words, "budget": budgets[0]}) if budgets else recipe
     else:
-        space = Recipe({}, {}, "the options")
-    return described(space, budget=float(budgets[0]), value=value, **flags)
+        has_noise = settings["noise"] is not None or settings["noise_per_weight"] is not None
+        for name, is_given in {"noise": has_noise, "budget": bool(budgets)}.items():
+            if not is_given:
+                raise click.UsageError(f"Missing option '--{name}'.")
+        place = Recipe({}, {}, "the options")
+        if plan["table"] is None or space["axes"] or space["sequences"]:
+            weight = {"weight": space["weight"]} if plan["table"] is None else {}  # else of the rows of the table
+            columns = {"coords": space["coords"], "levels": space["levels"], **weight}
+            place = where(space["axes"], space["sequences"], None, space["smallest"], **columns)
+        recipe = described(place, float(budgets[0]), settings)
+    if plan["table"] is not None and settings["value"] is None:
+        raise click.UsageError("Missing option '--value': the column of the values to average.")
+    return recipe

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zonal.cli.options import OneOrMore
+from zonal.cli.simulate import Plan
 from zonal.engine.noise import PerWeight
 from zonal.errors import InvalidInput, reject, require
 from zonal.io.files import write_picture
 from zonal.io.recipe_text import Recipe
-from zonal.kernels.base import Matern
+from zonal.kernels.base import Kernel, Matern
 from zonal.plotting import column_width, plot_map, plot_tree
-from zonal.simulation.ground_truth_tables import landscape_for
+from zonal.simulation.ground_truth_tables import Columns, ValueTable, landscape_for
 from zonal.simulation.power import Power, power
-from zonal.simulation.rehearsal import Rehearsal, StudyPlayer, campaign, everybody, rehearse, within_reach
+from zonal.simulation.rehearsal import (
+    Rehearsal,
+    StudyPlayer,
+    campaign,
+    depth_of_smallest,
+    everybody,
+    rehearse,
+    within_reach,
+)
+from zonal.spaces import Space
 from zonal.study.recipe import PRICES
 from zonal.study.recipe import settings as settings_of
 from zonal.study.recipe import space as space_of
@@ -25,7 +36,7 @@ from zonal.study.study import Study
 class _Campaign(NamedTuple):
     """The settings of simulated campaigns."""
 
-    noise: Any  # of the instrument
+    noise: float | PerWeight  # of the instrument
     rng: int
     settings: dict[str, Any]  # of the studies, without space, budget and direction
 
@@ -35,7 +46,7 @@ class _Campaign(NamedTuple):
         return f"{self.noise.std:g} / sqrt(weight)" if isinstance(self.noise, PerWeight) else f"{self.noise:g}"
 
 
-def _campaign(recipe: Recipe, space: Any) -> _Campaign:
+def _campaign(recipe: Recipe, space: Space) -> _Campaign:
     """Return the settings that a recipe gives for campaigns on a space."""
     with recipe.blamed():
         settings = settings_of(recipe, space)
@@ -48,32 +59,37 @@ def _campaign(recipe: Recipe, space: Any) -> _Campaign:
     )
 
 
-def rehearsed(
-    recipe: Recipe,
-    budgets: Sequence[float],
-    *,
-    table: Mapping[str, Any],
-    given: bool,
-    runs: int,
-    jobs: int | None,
-    out: Path,
-) -> Iterator[str]:
+def _table(plan: Plan) -> ValueTable:
+    """Return the table of values, with its columns."""
+    space, value = plan["space"], plan["settings"]["value"]
+    assert plan["table"] is not None
+    assert value is not None
+    columns = Columns(space["coords"], space["levels"], plan["sequence"], space["weight"], space["smallest"])
+    return ValueTable(plan["table"], value, columns, space["decimal"])
+
+
+def _budgets(recipe: Recipe, plan: Plan) -> Sequence[float]:
+    return plan["budgets"] or (recipe.words.get("budget"),)  # type: ignore[return-value]  # checked later
+
+
+def rehearsed(recipe: Recipe, plan: Plan) -> Iterator[str]:
     """Rehearse a campaign on a table, write the plot and yield the lines of a report."""
+    budgets, runs, out = _budgets(recipe, plan), plan["runs"], plan["out"]
     require(
         len(budgets) == 1, "a rehearsal has one budget", tuple(budgets), "Use `zonal power` to compare several."
     )
-    landscape, (budget,) = landscape_for(recipe, **table), budgets
-    number = landscape.space.leaves(landscape.space.max_depth())
+    landscape, (budget,) = landscape_for(recipe, _table(plan)), budgets
+    number = landscape.space.leaves(depth_of_smallest(landscape.space))
     noise, rng, settings = planned = _campaign(recipe, landscape.space)
-    settings |= {"noise": noise} if given else {}
+    settings |= {"noise": noise} if plan["given"] else {}
     priced = any(settings.get(name) for name in PRICES)
     fix = "Measure each of them instead of searching."
     require(priced or budget < number, f"the budget covers all {number} smallest regions", budget, fix)
     share = "" if priced else f" ({budget / number:.1%})"
-    yield f"{table['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {planned.about}"
+    yield f"{plan['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {planned.about}"
     best = within_reach(landscape, settings.get("forbidden")).best()
     yield f"best there is         {best.average:.6g}  {best.region.name}"
-    rehearsal = rehearse(landscape, budget, noise, runs, None, rng, jobs, progress=True, **settings)
+    rehearsal = rehearse(landscape, budget, noise, runs, None, rng, plan["jobs"], progress=True, **settings)
     for name, campaigns in rehearsal.campaigns.items():
         if name.startswith("Zonal"):
             region = campaigns.regions[0]
@@ -104,45 +120,46 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
 
 def powered(
     recipe: Recipe,
-    budgets: Sequence[float],
-    *,
-    table: Mapping[str, Any] | None = None,
+    plan: Plan,
     signal: float | None,
     variance: float | None,
-    lengthscale: Any,
-    given: bool,
+    lengthscale: OneOrMore,
     target: float | None,
-    runs: int,
-    jobs: int | None,
-    out: Path,
 ) -> Iterator[str]:
     """Simulate campaigns, write the plot and yield the lines of a report."""
-    drawn: dict[str, Any]
-    if table is None:
+    drawn: dict[str, Any] = {"given": plan["given"]}
+    if plan["table"] is None:
         with recipe.blamed():
             space = space_of(recipe).with_smallest()
         noise, rng, settings = planned = _campaign(recipe, space)
-        drawn = {"direction": recipe.words.get("direction", "maximize"), "given": given}
-        drawn |= _model(space, settings.pop("kernel", None), signal, variance, lengthscale)
-        about = f"f with {_description(drawn)}, {'given' if given else 'learned'}"
+        kernel, std = _model(space, settings.pop("kernel", None), signal, variance, lengthscale)
+        drawn |= {"direction": recipe.words.get("direction", "maximize"), "kernel": kernel, "signal": std}
+        about = f"f with {_description(kernel, std)}, {'given' if plan['given'] else 'learned'}"
     else:
-        model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
+        model = {
+            "--signal": signal,
+            "--variance": variance,
+            "--lengthscale": lengthscale,
+            "--given": plan["given"],
+        }
         stray = [option for option, words in model.items() if words]
         reject(stray, "with a table no functions are drawn", "Leave it out.")
-        landscape = landscape_for(recipe, **table)
-        space, drawn, about = landscape.space, {"landscape": landscape}, f"the values of {table['table']}"
+        landscape = landscape_for(recipe, _table(plan))
+        space, about = landscape.space, f"the values of {plan['table']}"
+        drawn |= {"landscape": landscape}
         noise, rng, settings = planned = _campaign(recipe, space)
-    cells = space.leaves(space.max_depth())
+    cells, runs = space.leaves(depth_of_smallest(space)), plan["runs"]
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
+    budgets = _budgets(recipe, plan)
     simulated = budgets[0] if len(budgets) == 1 else budgets
     analysis = power(
-        space, simulated, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings
+        space, simulated, noise=noise, runs=runs, rng=rng, jobs=plan["jobs"], progress=True, **drawn, **settings
     )
     yield from analysis.table().splitlines()
     if target is not None:
         yield _reached(analysis, target)
-    _draw(analysis, settings.get("value_name", "value"), out)
-    yield f"picture  {out.resolve()}"
+    _draw(analysis, settings.get("value_name", "value"), plan["out"])
+    yield f"picture  {plan['out'].resolve()}"
 
 
 def _reached(analysis: Power, target: float) -> str:
@@ -164,27 +181,26 @@ def _draw(analysis: Power, value: str, out: Path) -> None:
 
 
 def _model(
-    space: Any, kernel: Any, signal: float | None, variance: float | None, lengthscale: Any
-) -> dict[str, Any]:
-    """Return the model that functions are drawn from, as arguments of `power`."""
+    space: Space, kernel: Kernel | None, signal: float | None, variance: float | None, lengthscale: OneOrMore
+) -> tuple[Kernel | None, float | None]:
+    """Return the kernel that functions are drawn from, or else their standard deviation."""
     either = signal is None or variance is None
     require(either, "--variance is the square of --signal", variance, "Pass one of the two.")
     if kernel is not None:
         options = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale}
         stray = [option for option, value in options.items() if value is not None]
         reject(stray, "the recipe has a kernel already", "Leave one of them out.")
-        return {"kernel": kernel}
+        return kernel, None
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
     if lengthscale is None:
-        return {"signal": std}
+        return None, std
     require(space.continuous_axes, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
-    return {"kernel": Matern(std**2, lengthscale)}
+    return Matern(std**2, lengthscale), None
 
 
-def _description(drawn: Mapping[str, Any]) -> str:
-    kernel = drawn.get("kernel")
+def _description(kernel: Kernel | None, std: float | None) -> str:
     if kernel is None:
-        return f"std {drawn['signal']:g} and a kernel drawn for each run"
+        return f"std {std:g} and a kernel drawn for each run"
     if not isinstance(kernel, Matern):
         return f"the kernel {kernel}"
     scales = kernel.lengthscale if isinstance(kernel.lengthscale, tuple) else (kernel.lengthscale,)
