@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from zonal._types import Floats
 from zonal.engine.events import Asked, Closed, Corrected, Told
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, TrialRecord
@@ -272,7 +273,7 @@ def _kernel(study: Study) -> str:
     return f"{text}."
 
 
-def _rounded(kernel: object) -> str:
+def _rounded(kernel: Kernel | Callable[..., Floats]) -> str:
     """Return a kernel as text, its parameters with three digits."""
     if not isinstance(kernel, Kernel):
         return f"our own function {getattr(kernel, '__name__', type(kernel).__name__)}"
