@@ -229,9 +229,9 @@ def command(name: str | None = None, epilog: str | None = None, numbers: bool = 
 
     def make(function: Callable[..., None]) -> click.Command:
         settings = {"ignore_unknown_options": True} if numbers else None
-        made = click.command(name, epilog=epilog, context_settings=settings)(function)
-        made.params.append(debug_option())
-        return made
+        built = click.command(name, epilog=epilog, context_settings=settings)(function)
+        built.params.append(debug_option())
+        return built
 
     return make
 

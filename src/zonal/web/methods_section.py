@@ -242,7 +242,7 @@ def _costs(study: Study) -> Iterator[str]:
             if callable(settings.travel)
             else (f"{amount(study, settings.travel)} per unit of distance")
         )
-        parts.append(f"the way from the region before ({rate})")
+        parts.append(f"travel from the region before ({rate})")
     if parts:
         yield f"A measurement cost {' plus '.join(parts)}."
 

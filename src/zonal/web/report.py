@@ -55,8 +55,8 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Sha
     parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
     if not is_empty(study):
         parts.append(_section("Best regions", lambda: _table(study.top(5))))
-    known = "What is known"
-    parts.append(_figure(study, known, None) if shapes is None else _figure(study, known, "map", shapes=shapes))
+    title = "What is known"
+    parts.append(_figure(study, title, None) if shapes is None else _figure(study, title, "map", shapes=shapes))
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     parts.append(_section("Methods", lambda: "".join(_marked("p", text) for text in methods(study))))
     parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
