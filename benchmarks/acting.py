@@ -202,7 +202,7 @@ def time(problems: Any, overheads: Any, ratios: Any, runs: int, seed: int, given
                     every.setdefault(name, []).append(float(np.mean(own)))
                     counts = np.mean([number for _, number in runs_])
                     click.echo(
-                        f"{problem:4} overhead {overhead} SNR {ratio_} {name!s:6} {shown(own)} {counts:5.0f} measurements"
+                        f"{problem:4} overhead {overhead} SNR {ratio_} {name!s:6} {shown(own)} {counts:5.0f} made"
                     )
     best = np.min([every[own] for own in fixed], axis=0)
     means = {name: np.array(own) for name, own in every.items()}
