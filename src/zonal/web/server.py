@@ -32,9 +32,9 @@ from zonal import __version__
 from zonal._types import Json
 from zonal.errors import InvalidInput, ZonalError, require
 from zonal.study.study import Study
-from zonal.web import handlers, openapi, page_data, routes
+from zonal.web import handlers, http_messages, page_data, routes
 from zonal.web.handlers import Answer, dumped, given, new_study
-from zonal.web.openapi import as_bytes, as_json, body, number_of, query, tagged
+from zonal.web.http_messages import as_bytes, as_json, body, number_of, query, tagged
 from zonal.web.overview import Stamp, stamp_of
 from zonal.web.routes import EVERY, STUDIES, STUDY, Unknown
 from zonal.web.security import COOKIE, SecurityMiddleware, cookie_of, problem, same
@@ -87,10 +87,10 @@ class Service:
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
         answers: dict[int | type[Exception], ErrorHandler] = {
-            ZonalError: openapi.refused,
-            OSError: openapi.unreadable,
-            HTTPException: openapi.unfit,
-            Exception: openapi.broken,
+            ZonalError: http_messages.refused,
+            OSError: http_messages.unreadable,
+            HTTPException: http_messages.unfit,
+            Exception: http_messages.broken,
         }
         app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
         self.app = SecurityMiddleware(
