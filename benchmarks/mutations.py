@@ -136,7 +136,9 @@ FAULTS = {
     "a decimal comma is no number": Fault(
         "io/tables.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "input_output"
     ),
-    "any origin may come in": Fault("web/security.py", "origin is not None and", "False and", "web/test_guard.py"),
+    "any origin may enter": Fault(
+        "web/security.py", "origin is not None and", "False and", "web/test_security.py"
+    ),
     "bands half as wide": Fault(
         "plotting/history.py",
         "mean - 2 * std, mean + 2 * std",

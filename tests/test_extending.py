@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import kinds
 import zonal as zn
-from extending import cell_of, found, page
+from extending_page import cell_of, found, page
 from kinds import Kind
-from numbered import numbered
+from numbered_covariance import numbered
 from policies import test_laws as policy_laws
 from spaces import test_covariances, test_laws, test_values
 from zonal.kernels.base import Factor, Kernel, StationaryFactor

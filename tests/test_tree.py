@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import COLUMNS, children, marked, rebuilt, root, shown, told
+from grown_trees import COLUMNS, children, marked, rebuilt, root, shown, told
 from zonal.tree import ASKABLE, EXPANDED, Tree, TreeTable
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import zonal as zn
 from effort import EVERYTHING
+from eventful_studies import POLICIES, lived, value
 from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
-from lives import POLICIES, lived, value
 from zonal.engine import checks, commands, confidence, policy, select
 from zonal.engine.events import Corrected, Extended, Observed, Retracted, Told, Transaction
 from zonal.engine.policy import views

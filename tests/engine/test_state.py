@@ -18,8 +18,8 @@ import pytest
 
 import zonal as zn
 from effort import tries
+from eventful_studies import POLICIES, PRICES, close, digest, lived, mended, value
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, PRICES, close, digest, lived, mended, value
 from zonal.engine import commands
 from zonal.engine.events import (
     Asked,

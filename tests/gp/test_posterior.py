@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from effort import examples
-from followed import alone
-from numbered import numbered
+from numbered_covariance import numbered
+from stepwise_belief import alone
 from zonal.gp import model_average
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model_average import Member

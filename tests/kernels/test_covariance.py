@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from effort import tries
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.measures import Uniform

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import Numbered, numbered_members
+from numbered_covariance import Numbered, numbered_members
 from zonal.kernels.base import Kernel
 from zonal.kernels.callable import custom
 from zonal.kernels.feedback import Subsets

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from numbered import Numbered, numbered
+from numbered_covariance import Numbered, numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.covariance import CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, Footprints, footprints_of

@@ -17,7 +17,7 @@ from scipy.special import erfcx
 
 import zonal as zn
 from effort import examples
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.measures import GaussianMeasure, Measure, PointMeasure, Uniform

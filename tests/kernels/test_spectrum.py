@@ -8,7 +8,7 @@ import pytest
 
 import oracle_regions
 import zonal as zn
-from numbered import Numbered, numbered
+from numbered_covariance import Numbered, numbered
 from zonal.gp.kernel_families import families_of, frame_of
 from zonal.kernels.base import Kernel, PlainAxis, Sum
 from zonal.kernels.spectrum import lengths_of_pieces

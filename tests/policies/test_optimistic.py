@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import children, marked, root, shown, told
+from grown_trees import children, marked, root, shown, told
 from zonal.kernels.base import Kernel
 from zonal.policies.base import ModelView, PolicyContext, best
 from zonal.policies.deltas import Variation

@@ -113,6 +113,7 @@ def test_nobody_measures_more_often_than_the_budget_allows(name: str, budget: in
             assert spent == min(budget, number)
         elif player.startswith("Zonal"):
             assert spent == budget or budget > number, player
+        assert found.node is not None
         assert truth.space.cell(found.node).key == found.key, player
 
 

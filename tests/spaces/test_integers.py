@@ -13,7 +13,7 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.spaces import IntegerAxis
 from zonal.study.region_cells import exact_cells, region_in_row
 from zonal.study.region_json import region_json

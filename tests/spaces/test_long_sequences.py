@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import PlainAxis
 

@@ -19,7 +19,7 @@ import oracle
 import zonal as zn
 from effort import examples
 from fingerprint import fingerprint
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import Kernel, ProductKernel
 from zonal.kernels.feedback import Feedback, footprints_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import zonal as zn
 from effort import examples, tries
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
-from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
+from user_defined import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.engine.events import (
     Asked,
     Claimed,

@@ -10,10 +10,10 @@ import pytest
 
 import zonal as zn
 from benchmarks.torture import forked
+from eventful_studies import POLICIES, digest, lived, mended
 from fingerprint import fingerprint, print_of
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, digest, lived, mended
-from waves import make_study
+from small_studies import make_study
 from zonal.engine import commands, select
 from zonal.engine.events import Closed, Corrected, Fitted, ModelWarned, Observed, Retracted, Told, Unblocked
 from zonal.engine.settings import Problem

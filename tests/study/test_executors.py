@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from forked import FORKS
+from forked_commands import FORKS
 from processes import wait_for
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
 from zonal.study import executors

@@ -13,7 +13,7 @@ import pytest
 import oracle
 import zonal as zn
 from fingerprint import fingerprint
-from waves import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
+from small_studies import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
 from zonal.engine import confidence
 from zonal.study.summary import to_json
 

@@ -23,9 +23,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
 from zonal.io.environment import HIGH, LOW, variable
+from zonal.spaces import Region
 from zonal.study.region_json import region_json
 from zonal.study.run_session import reply
 
@@ -89,7 +91,7 @@ class Program:
         return self.measure(trial, study, attempt + 1)
 
     def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
-        question: dict[str, Any] = {
+        question: dict[str, Json] = {
             "trial": trial.number,
             "replicate": trial.replicate,
             "attempt": attempt + 1,
@@ -101,7 +103,7 @@ class Program:
         with tempfile.TemporaryFile() as asked, closing(_Output()) as out, closing(_Output()) as err:
             asked.write(json.dumps(question).encode() + b"\n")
             asked.seek(0)
-            process = self._start(environment(question, trial, self._plain), asked, out, err)
+            process = self._start(environment(question, trial.region, self._plain), asked, out, err)
             try:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(self._timeout)
@@ -238,15 +240,15 @@ def _lives(group: int) -> bool:
     return not stats or bool(states - {"Z", "X"})
 
 
-def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) -> dict[str, str]:
+def environment(question: Mapping[str, Json], region: Region, plain: bool = False) -> dict[str, str]:
     """Return the environment variables for a program; without those of the axes if `plain`."""
-    values = {**question, "study": question["study"] or "", "region": trial.region.name}
+    values = {**question, "study": question["study"] or "", "region": region.name}
     variables = {variable(name): str(value) for name, value in values.items()}
-    bounds: Mapping[str, Any] = {} if plain else question["region"].get("bounds", {})
-    for name, (low, high) in bounds.items():
+    parts = {} if plain else region_json(region)
+    for name, (low, high) in parts.get("bounds", {}).items():
         variables |= {variable(name) + LOW: repr(low), variable(name) + HIGH: repr(high)}
-    symbols = question["region"].get("symbols", {})
-    if isinstance(symbols, dict) and not plain:
+    symbols = parts.get("symbols", {})
+    if isinstance(symbols, dict):
         variables |= {variable(name): "|".join(map(str, value)) for name, value in symbols.items()}
     return {name: text.replace("\0", "") for name, text in variables.items()}
 

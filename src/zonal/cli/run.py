@@ -24,7 +24,7 @@ from zonal.cli.options import (
     number_option,
     study_command,
 )
-from zonal.cli.program import Failed, Program
+from zonal.cli.program import Failed, Program, Value
 from zonal.cli.trials import budget_line
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
@@ -48,7 +48,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
         raise click.BadParameter(str(error)) from None
 
 
-@study_command(context_settings={"ignore_unknown_options": True})
+@study_command(numbers=True)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
 @number_option("--workers", default=1, help="Programs to run at once.")
 @click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
@@ -121,7 +121,7 @@ class _Shift(RunSession):
         self._part = math.inf if most is None else most
         self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 
-    def tell(self, trial: Trial, value: Any) -> None:
+    def tell(self, trial: Trial, value: Value) -> None:
         """Record a measurement."""
         try:
             super().tell(trial, value)

@@ -9,8 +9,8 @@ import click
 from zonal.cli.options import (
     DIFFERENT,
     FILE,
-    Command,
     Refusal,
+    command,
     decimal_option,
     echo_err,
     new_file_argument,
@@ -63,7 +63,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
     echo_err(f"{out}: {budget_line(study)}")
 
 
-@click.command("import", cls=Command)
+@command("import")
 @new_file_argument
 @click.argument("lines", metavar="EVENTS", type=FILE)
 def import_(path: Path, lines: Path) -> None:

@@ -99,7 +99,7 @@ class IntervalIndex:
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
         width = self._side / pieces
-        centers = (2.0 * parts + 1.0) * (0.5 * width)
+        centers: Floats = (2.0 * parts.astype(float) + 1.0) * (0.5 * width)
         if 0.5 * width * LARGEST_PLACE < self._side:
             return self.keys(centers, np.full(len(parts), width), (0,) * len(parts), register=True)
         key = np.ones((3, len(parts)))

@@ -196,7 +196,7 @@ class _Run:
         return ENOUGH if self._enough is not None and self._enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed. Those pending are still waited for, so that no measurement is lost."""
+        """Fail a trial. Those pending are still waited for, so that no measurement is lost."""
         told = trial not in self._session.study.pending  # then a warning was turned into an error after telling
         if not told:
             try:

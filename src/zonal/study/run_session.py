@@ -118,7 +118,7 @@ class RunSession:
             raise
 
     def fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed, unless it was measured and waits to be told; its note says why."""
+        """Fail a trial, unless it was measured and waits to be told; its note says why."""
         if trial.number not in self._unwritten:
             self.study.fail(trial, note=reason(error))
         self._part += 1

@@ -131,8 +131,8 @@ def measurements_left(study: Study) -> int:
 
 def headline(study: Study, name: str = "") -> str:
     """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
-    under_way = f", {len(study.pending)} pending" if study.pending else ""
-    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
+    pending = f", {len(study.pending)} pending" if study.pending else ""
+    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{pending}"
 
 
 def best_word(study: Study) -> str:

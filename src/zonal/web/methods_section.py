@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from zonal.engine.events import Asked, Closed, Corrected, Told
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, TrialRecord
+from zonal.engine.settings import KernelLike
 from zonal.errors import StudyFileError
 from zonal.io.result_table import counted, give_or_take, number, percent
 from zonal.kernels.base import Kernel
@@ -241,7 +242,7 @@ def _costs(study: Study) -> Iterator[str]:
             if callable(settings.travel)
             else (f"{amount(study, settings.travel)} per unit of distance")
         )
-        parts.append(f"the way from the region before ({rate})")
+        parts.append(f"travel from the region before ({rate})")
     if parts:
         yield f"A measurement cost {' plus '.join(parts)}."
 
@@ -272,7 +273,7 @@ def _kernel(study: Study) -> str:
     return f"{text}."
 
 
-def _rounded(kernel: object) -> str:
+def _rounded(kernel: KernelLike) -> str:
     """Return a kernel as text, its parameters with three digits."""
     if not isinstance(kernel, Kernel):
         return f"our own function {getattr(kernel, '__name__', type(kernel).__name__)}"

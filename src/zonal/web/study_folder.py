@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ class OpenStudy:
         self.path = path
         self.name = path.name.removesuffix(ENDING)
         self.study: Study | None = None
-        self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
+        self.kept: dict[Hashable, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
         self._overview: StudyOverview | None = None
         self._lock = threading.Lock()  # for the overview, which several threads may read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
@@ -66,7 +66,7 @@ class OpenStudy:
         self.forget()
         return reads()
 
-    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> tuple[int, T]:
+    def answer(self, study: Study, what: Hashable, make: Callable[[Study], T]) -> tuple[int, T]:
         """Return the number of events, and an answer computed once for each; only in the study's own thread."""
         study.refresh()
         at = len(study._state.events)
