@@ -13,7 +13,7 @@ import warnings
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -249,7 +249,7 @@ def _checked_mark(decimal: str | None) -> str:
     return decimal or ""
 
 
-def _need_content(content: object, file: Path) -> None:
+def _need_content(content: Sized | int, file: Path) -> None:
     require(content, "the file is empty", str(file), "Pass a file with a header and rows.")
 
 

@@ -212,7 +212,8 @@ class Remote(Study):
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
         usable = observations or not isinstance(trial, Observation)
-        return errors.whole_number(getattr(trial, "number", trial) if usable else trial, "a trial", 0, 2**53)
+        number: Any = getattr(trial, "number", trial) if usable else trial
+        return errors.whole_number(number, "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
