@@ -32,8 +32,8 @@ MAX_LISTED = 5_000_000  # entries of what a user lists
 TEXTS = (str, bytes, bytearray, memoryview)
 
 # What stands where a number, or the seed of random numbers, belongs; a file or a request may hold anything there.
-Number: TypeAlias = SupportsFloat | Json
-Whole: TypeAlias = SupportsIndex | Json
+Number: TypeAlias = "SupportsFloat | Json"
+Whole: TypeAlias = "SupportsIndex | Json"
 Bits = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
 Rng: TypeAlias = SupportsIndex | Sequence[int] | NDArray[np.integer[Any]] | Bits | None
 Condition = bool | np.bool_ | int | Sized | Match[str] | None  # of a check

@@ -27,7 +27,7 @@ from zonal.kernels.measures import STD
 from zonal.kernels.periodic import Wrapped
 from zonal.kernels.stationary import Profile
 from zonal.spaces import ContinuousAxis, PeriodicAxis, with_feedback
-from zonal.study.region_cells import exact_cells, exact_columns, region_in_row
+from zonal.study.region_formats import exact_cells, exact_columns, region_in_row
 
 pytestmark = pytest.mark.one_in(2)
 

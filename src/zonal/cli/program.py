@@ -25,9 +25,8 @@ from typing import IO, Any
 
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
-from zonal.io.environment import HIGH, LOW, variable
-from zonal.study.region_json import region_json
-from zonal.study.run_session import reply
+from zonal.study.optimize import reply
+from zonal.study.region_formats import HIGH, LOW, region_json, variable
 
 GRACE = 2.0  # seconds to end after SIGTERM
 KILLED = 0.5  # seconds after SIGKILL, which takes a moment
@@ -244,7 +243,7 @@ def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) 
     variables = {variable(name): str(value) for name, value in values.items()}
     bounds: Mapping[str, Any] = {} if plain else question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
-        variables |= {variable(name) + LOW: repr(low), variable(name) + HIGH: repr(high)}
+        variables |= {variable(name + LOW): repr(low), variable(name + HIGH): repr(high)}
     symbols = question["region"].get("symbols", {})
     if isinstance(symbols, dict) and not plain:
         variables |= {variable(name): "|".join(map(str, value)) for name, value in symbols.items()}

@@ -28,12 +28,11 @@ from zonal.cli.program import Failed, Program
 from zonal.cli.trials import budget_line
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
-from zonal.io.environment import check_variables
 from zonal.study.executors import FutureExecutor, Task, Threads
-from zonal.study.optimization import reached, twice
+from zonal.study.optimize import RunSession, reached, twice
+from zonal.study.region_formats import check_variables
 from zonal.study.run_loop import ENOUGH, run_loop
 from zonal.study.run_loop import INTERRUPTED as STOPPED
-from zonal.study.run_session import RunSession
 from zonal.study.study import Study
 from zonal.study.summary import progress_text
 from zonal.study.worker_id import run_id

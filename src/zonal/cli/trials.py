@@ -18,7 +18,7 @@ from zonal.io.spreadsheet import SheetFile
 from zonal.io.tables import read_table
 from zonal.kernels.feedback import Slope
 from zonal.study import operations, sheets, summary
-from zonal.study.sheet_rows import questions
+from zonal.study.export import questions
 from zonal.study.study import Study
 from zonal.study.summary import measurements_left
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from zonal.errors import InvalidInput, require, whole_number
 from zonal.io.files import file_path, library, write
@@ -39,6 +39,7 @@ class Probability(float):
 
 
 Cell = float | int | str | Span | None
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,6 +204,31 @@ class Listing:
             if rows is not None and self._hidden(rows):
                 texts = [*texts[: rows // 2], *texts[-(rows // 2) :]]
             yield name, texts
+
+
+@dataclass(frozen=True, repr=False)
+class Records(Listing, Generic[R]):
+    """A table of objects: the rows are in ``records``; iterating, or indexing by number, gives them too."""
+
+    records: tuple[R, ...] = ()
+
+    def text(self, width: int, rows: int | None = None) -> str:
+        """Return the table, aligned; only the title if there are no rows."""
+        return super().text(width, rows) if self.records else self.title
+
+    def __iter__(self) -> Iterator[R]:  # type: ignore[override]
+        """Yield the rows, in their order."""
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, at: str) -> Sequence[Cell]: ...
+    @overload
+    def __getitem__(self, at: int) -> R: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[R, ...]: ...
+    def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | R | tuple[R, ...]:
+        """Return the cells of a column by its name, or rows by number."""
+        return super().__getitem__(at) if isinstance(at, str) else self.records[at]
 
 
 def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str]:

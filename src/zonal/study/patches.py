@@ -14,8 +14,7 @@ import numpy as np
 from zonal._types import Floats, Ints
 from zonal.engine.results import RegionProbability
 from zonal.errors import positive_number, require
-from zonal.io.records import Records
-from zonal.io.result_table import Cell, Span, labelled
+from zonal.io.result_table import Cell, Records, Span, labelled
 from zonal.spaces import Region
 from zonal.spaces.base import ROUNDING
 

@@ -38,7 +38,7 @@ from zonal.io.result_table import Listing
 from zonal.policies.base import candidates
 from zonal.spaces import Region
 from zonal.study.predictions import Prediction
-from zonal.study.region_frames import regions_in
+from zonal.study.region_formats import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.tree import TreeTable
 

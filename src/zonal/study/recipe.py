@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.errors import InvalidInput, check_choice, reject, require, text, whole_number
-from zonal.io.environment import check_variables
 from zonal.io.recipe_text import Key, Recipe, axis_words, sequence_words
 from zonal.io.tables import Table, read_table
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.box import SCALES, has_symbols
 from zonal.spaces.hierarchy import check_nested
+from zonal.study.region_formats import check_variables
 
 DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # more is of no use, and could take for ever
 

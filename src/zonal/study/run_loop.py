@@ -16,13 +16,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zonal.engine.results import Trial
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.study.executors import Anywhere, InlineExecutor, Measure, Task, engine_for, shared_death
-from zonal.study.run_session import RunSession
 from zonal.study.summary import measurements_left
+
+if TYPE_CHECKING:
+    from zonal.study.optimize import RunSession
 
 Callback = Callable[[Any, Trial], object]
 OnError = Literal["raise", "fail"]

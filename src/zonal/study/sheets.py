@@ -34,7 +34,7 @@ from zonal.spaces import Region
 from zonal.study import operations
 from zonal.study.history import history
 from zonal.study.queries import region_of
-from zonal.study.region_cells import axis_columns, exact_columns, region_in_row
+from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
 
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """The study: a search with numbered trials, a budget and the user's units.
 
 A study is started, opened from its file or replayed from its history, and changes by one assignment after the
-transaction is on disk. What its methods do is in plain functions of a study: `operations` and `limits` (changes),
-`optimization` (measuring with a function), `queries` and `summary` (answers).
+transaction is on disk. What its methods do is in plain functions of a study: `operations` (changes),
+`optimize` and `point_search` (measuring with a function), `queries` and `summary` (answers).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import limits, operations, optimization, queries, summary
+from zonal.study import operations, optimize, point_search, queries, summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -826,7 +826,7 @@ class Study(metaclass=Named):
         >>> study.ask().region.name
         'x 0.5..1'
         """
-        return limits.forbid(self, region, note, by)
+        return operations.forbid(self, region, note, by)
 
     def allow(self, region: RegionLike) -> int:
         """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
@@ -849,11 +849,11 @@ class Study(metaclass=Named):
         >>> study.blocked
         ()
         """
-        return limits.allow(self, region)
+        return operations.allow(self, region)
 
     def _forgive(self, trials: Iterable[Trial | int]) -> None:
         """Take back the failures of single trials that failed for other reasons than their region."""
-        limits.forgive(self, trials)
+        operations.forgive(self, trials)
 
     def optimize(
         self,
@@ -922,7 +922,7 @@ class Study(metaclass=Named):
         >>> result.nfev, study.remaining
         (5, 4)
         """
-        return optimization.optimize(
+        return optimize.optimize(
             self,
             measure,
             executor,
@@ -972,7 +972,7 @@ class Study(metaclass=Named):
         >>> bool(abs(point.x[0] - result.x[0]) < 0.01)
         True
         """
-        return optimization.refine(self, measure_point, budget, noise, points)
+        return point_search.refine(self, measure_point, budget, noise, points)
 
     def refit(self) -> bool:
         """Learn the model again from all measurements, independently of earlier fits, if anything is learned.

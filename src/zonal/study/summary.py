@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zonal.engine.results import Observation, Recommendation, RegionProbability, Trial, TrialRecord, answer
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
-from zonal.io.records import Records
 from zonal.io.result_table import (
     Cell,
     Listing,
     Probability,
+    Records,
     card,
     counted,
     give_or_take,
@@ -29,8 +29,7 @@ from zonal.io.result_table import (
 from zonal.spaces import Region
 from zonal.study.history import history
 from zonal.study.patches import Patches, patches
-from zonal.study.region_cells import table_cells
-from zonal.study.region_json import region_json
+from zonal.study.region_formats import region_json, table_cells
 
 if TYPE_CHECKING:
     from zonal.study.study import Study

@@ -29,7 +29,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.limits import regions_of
+from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
 from zonal.study.worker_id import person, worker_id

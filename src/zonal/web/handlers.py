@@ -18,11 +18,10 @@ from zonal.spaces import Region
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
 from zonal.study import sheets
-from zonal.study.export import document, exported
+from zonal.study.export import document, exported, outcomes, questions
 from zonal.study.history import pending_asked
 from zonal.study.operations import recorded
 from zonal.study.recipe import arguments
-from zonal.study.sheet_rows import outcomes, questions
 from zonal.study.study import Study
 from zonal.study.summary import jsonable
 from zonal.web import page_data

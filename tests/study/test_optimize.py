@@ -15,7 +15,7 @@ from benchmarks.torture import forked
 from zonal.engine.events import Claimed
 from zonal.storage.journal import Journal
 from zonal.study import worker_id
-from zonal.study.run_session import RunSession
+from zonal.study.optimize import RunSession
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])
