@@ -77,9 +77,7 @@ def test_the_client_says_to_its_server_whatever_changes_a_study() -> None:
 
     def is_write(function: Any) -> bool:
         source = inspect.getsource(function)
-        called = [
-            getattr(operations, name, None) for name in CALLED.findall(source)
-        ]
+        called = [getattr(operations, name, None) for name in CALLED.findall(source)]
         return bool(re.search(r"(self|study)\._writing\(", source)) or any(map(is_write, filter(None, called)))
 
     writes = {"save"} | {name for name, word in vars(zn.Study).items() if callable(word) and is_write(word)}

@@ -324,8 +324,8 @@ def test_learning_and_replay_on_a_ring() -> None:
     assert study.recommend().region.name in ("hour 22.5..24", "hour 0..1.5")
     assert fingerprint(zn.Study.replay(study.settings, study.events)) == fingerprint(study)
     models = [(own.weight, own.model) for own in study.models]
-    seen = [(trial.region, study.feedback) for trial in study.trials]
-    arcs = [(CLOCK.region({"hour": arc}), study.feedback) for arc in ((22.0, 26.0), (23, 1))]
+    seen = [(trial.region, study.settings.feedback) for trial in study.trials]
+    arcs = [(CLOCK.region({"hour": arc}), study.settings.feedback) for arc in ((22.0, 26.0), (23, 1))]
     means = []
     for _, model in models:
         kernel: Any = model.kernel

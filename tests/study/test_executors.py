@@ -321,7 +321,7 @@ def test_nonsense_settings_are_refused_before_anything_is_asked(wrong: dict[str,
 def test_an_executor_without_futures_is_refused_and_leaves_no_trial_under_way() -> None:
     study = make_study()
     with pytest.raises(zn.InvalidInput, match="submit must return a future; got "):
-        study.optimize(wave, AtOnce(), workers=2)
+        study.optimize(wave, AtOnce(), workers=2)  # type: ignore[arg-type]
     assert states(study) == ["cancelled"]
 
 

@@ -217,4 +217,4 @@ def test_a_number_where_an_executor_belongs_is_answered_with_what_was_meant() ->
     with pytest.raises(
         zn.InvalidInput, match=r"the second argument must be an executor; got 30. Did you mean n=30\?"
     ):
-        part_of().optimize(measure, 30)
+        part_of().optimize(measure, 30)  # type: ignore[arg-type]

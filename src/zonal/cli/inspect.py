@@ -19,7 +19,7 @@ from zonal.io.files import write_picture
 from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
 from zonal.io.tables import read_table
 from zonal.plotting import Kind, column_width
-from zonal.study import sheets
+from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
@@ -54,8 +54,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if as_json:
         options.echo_json(overview)
         return
-    what = labelled(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {budget_line(study)}")
+    what = labelled(study.settings.value_name, study.settings.value_unit)
+    click.echo(f"{study.settings.direction} the average {what} of a region: {budget_line(study)}")
     measured = not is_empty(study)
     if overview["best"] and measured:
         _echo_best(study, overview)
@@ -109,7 +109,7 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
         "best": [],
         "outlook": None,
         "tree": [],
-        "value": {"name": study.value_name, "unit": study.value_unit},
+        "value": {"name": study.settings.value_name, "unit": study.settings.value_unit},
     }
     overview |= {"stands_out": False, "misclassified": None}
     try:
@@ -117,7 +117,7 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     except StudyFileError:  # there is no posterior without the user-defined kernel
         return overview
     overview |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
-    return overview | {"stands_out": not _caution(study), "misclassified": study.misclassified}
+    return overview | {"stands_out": not _caution(study), "misclassified": summary.misclassified(study)}
 
 
 def _outlook(study: Study, ahead: int) -> Outlook | None:
@@ -147,7 +147,7 @@ def _averages(
 ) -> Listing:
     """Return a table of regions with their means and stds, and more columns."""
     mean, std = zip(*averages, strict=True)
-    about = labelled("mean", study.value_unit)
+    about = labelled("mean", study.settings.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
     return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
 

@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
+from zonal.study.executors import Reading
 from zonal.study.optimize import reply
 from zonal.study.region_formats import HIGH, LOW, region_json, variable
 
@@ -34,8 +35,6 @@ PAUSE = 0.01  # seconds between two checks whether it has ended
 KEPT = 1 << 16  # bytes kept of the end of each output
 SHOWN_ERROR = 2000  # characters of what a program said on standard error
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # linear: no digit can be matched in two ways
-
-Value = tuple[float, float | None] | dict[str, Any]  # or arguments of `Study.tell`
 
 
 class Failed(ZonalError):
@@ -78,7 +77,7 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
-    def measure(self, trial: Trial, study: Path | None, attempt: int = 0) -> Value:
+    def measure(self, trial: Trial, study: Path | None, attempt: int = 0) -> Reading:
         """Return the value of a trial, and its standard error if there is one; retry as often as allowed."""
         try:
             return self._run(trial, study, attempt)
@@ -87,7 +86,7 @@ class Program:
                 raise
         return self.measure(trial, study, attempt + 1)
 
-    def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
+    def _run(self, trial: Trial, study: Path | None, attempt: int) -> Reading:
         question: dict[str, Any] = {
             "trial": trial.number,
             "replicate": trial.replicate,
@@ -250,7 +249,7 @@ def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) 
     return {name: text.replace("\0", "") for name, text in variables.items()}
 
 
-def _value(out: str, err: str) -> Value:
+def _value(out: str, err: str) -> Reading:
     """Return the value in the last non-blank line: a number, a number and its standard error, or JSON."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
     if not line:
@@ -269,7 +268,7 @@ def _value(out: str, err: str) -> Value:
     return numbers
 
 
-def _numbers(line: str) -> Value | None:
+def _numbers(line: str) -> Reading | None:
     """Return a value, and perhaps a standard error, from a line with nothing else."""
     words = line.split()
     if len(words) > 2 or not all(map(NUMBER.fullmatch, words)):

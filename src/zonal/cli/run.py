@@ -138,7 +138,7 @@ class _Programs(FutureExecutor):
     """Measures by running programs, which are stopped at the end."""
 
     def __init__(self, program: Program, study: Path | None, workers: int) -> None:
-        super().__init__(lambda region: None, Threads, workers, owned=False)
+        super().__init__(lambda region: math.nan, Threads, workers, owned=False)
         self._program, self._study = program, study
 
     def begin(self, trial: Trial) -> Task:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from itertools import takewhile
 from typing import Any, Literal, TypedDict
 
@@ -44,9 +45,9 @@ Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
 Cost = float | Callable[[Region], float]
 Travel = float | Callable[[Region, Region], float]
-RegionLike = Region | ArrayLike | Mapping[str, Any]
-RegionsLike = RegionLike | Sequence[Any] | None
-ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
+RegionLike = Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date  # as in `spaces`
+RegionsLike = RegionLike | Sequence[RegionLike] | None
+ForbiddenLike = Forbidden | RegionLike | Sequence[RegionLike] | None
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the last as for `Box` or `Product`
 

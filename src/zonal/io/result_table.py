@@ -10,11 +10,12 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from zonal.errors import InvalidInput, require, whole_number
 from zonal.io.files import file_path, library, write
-from zonal.io.spreadsheet import csv_text, excel_bytes
+from zonal.io.spreadsheet import Row, csv_text, excel_bytes
 
 if TYPE_CHECKING:
     import pandas
@@ -82,9 +83,9 @@ class Listing:
             raise InvalidInput("this table has no such column", name, f"It has {', '.join(self.columns)}.")
         return self.columns[name]
 
-    def __contains__(self, name: object) -> bool:
+    def __contains__(self, name: Hashable) -> bool:
         """Tell whether there is a column of this name."""
-        return isinstance(name, str) and isinstance(name, Hashable) and name in self.columns
+        return isinstance(name, str) and name in self.columns
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         """Yield the rows, each with its cells by name."""
@@ -186,7 +187,7 @@ class Listing:
         require(file.suffix.lower() == ".xlsx", "an Excel file ends in .xlsx", str(path), "Change its ending.")
         write(file, excel_bytes(self._plain_rows(), file))
 
-    def _plain_rows(self) -> list[Sequence[Any]]:
+    def _plain_rows(self) -> list[Row]:
         """Return the header and all rows, with plain cells."""
         plain = self.to_dict()
         return [list(plain), *zip(*plain.values(), strict=True)]
@@ -350,5 +351,5 @@ def _text(cell: Cell, form: str) -> str:
     return format(cell, form) if isinstance(cell, float) else str(cell)
 
 
-def _library(name: str) -> Any:
+def _library(name: str) -> ModuleType:
     return library(name, "this", name, f"Run pip install {name}, or use to_dict() or to_csv(path).")

@@ -16,10 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -358,7 +359,7 @@ def _read_excel(file: Path) -> Table:
     return _of_rows(file, ((line, [_excel_text(cell) for cell in row]) for line, row in enumerate(rows, 1)), "")
 
 
-def _excel_text(cell: Any) -> str:
+def _excel_text(cell: float | str | date | time | None) -> str:
     """Return a cell of Excel as text: integers without a decimal point, "" for an empty cell."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)

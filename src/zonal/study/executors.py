@@ -12,20 +12,45 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, runtime_checkable
+from typing import (
+    Any,
+    ParamSpec,
+    Protocol,
+    SupportsFloat,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 from zonal.engine.results import Trial
 from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, require, whole_number
-from zonal.spaces import Region
+from zonal.spaces import Region, Space
+from zonal.spaces.base import RegionLike
 
-Measure = Callable[..., Any]  # a region, and perhaps its time, to a value, or to (value, sem)
-Anywhere = Executor | Callable[[], Executor] | Any  # Any: a Dask client, which need not be installed
+
+class DaskClient(Protocol):
+    """A client of a Dask cluster, whose library need not be installed."""
+
+    def get_executor(self, *, pure: bool) -> Executor:
+        """Return an executor on the cluster."""
+        ...
+
+
+# What an instrument returns: a value; with its standard error; or arguments of `Study.tell` by name.
+Told: TypeAlias = "Mapping[str, float | str | Mapping[str, tuple[float, float]] | RegionLike | None]"
+Reading: TypeAlias = "SupportsFloat | tuple[SupportsFloat, SupportsFloat | None] | Told"
+Measure: TypeAlias = "Callable[..., Reading]"  # of a region, and perhaps its time
+Anywhere = Executor | Callable[[], Executor] | DaskClient | None
+
+Answer: TypeAlias = "Reading | ContextMissing"  # of a worker
+P = ParamSpec("P")
+T = TypeVar("T")
 
 KEPT = 8  # kits that a process keeps
 DIED = 3  # executors that broke in a row, without a measurement in between
@@ -49,7 +74,7 @@ class Task:
     """A measurement pending."""
 
     region: Region
-    future: Future[Any]
+    future: Future[Any]  # of a reading; a worker may also answer that it lacks its context
     executor: Executor | None = None
     sent: bool = True  # the executor accepted it
     due: float = math.inf  # when it counts as late, by the monotonic clock
@@ -66,7 +91,7 @@ class Task:
 
     def let_go(self) -> None:
         """Keep the outcome and release the executor's future: a cluster need not store its result any longer."""
-        kept: Future[Any] = Future()
+        kept: Future[Answer] = Future()
         value, error = self.outcome()
         if error is None:
             kept.set_result(value)
@@ -238,7 +263,7 @@ def takes_time(measure: Measure) -> bool:
         return False
 
 
-def measured(measure: Any, region: Region, time: float | None) -> Any:
+def measured(measure: Measure, region: Region, time: float | None) -> Reading:
     """Return the measurement of a region, with a time if there is one."""
     return measure(region) if time is None else measure(region, time=time)
 
@@ -258,25 +283,27 @@ def engine_for(
     if attribute(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         client: Any = where
         return FutureExecutor(measure, lambda: client.get_executor(pure=False), workers, False, timed)
+    start: Any = where
     if callable(where):
-        return FutureExecutor(measure, where, workers, True, timed)
-    return FutureExecutor(measure, lambda: where, workers, False, timed)
+        return FutureExecutor(measure, start, workers, True, timed)
+    return FutureExecutor(measure, lambda: start, workers, False, timed)
 
 
-def _started(start: Callable[..., Any]) -> Executor:
+def _started(start: Callable[[], Executor]) -> Executor:
     """Return an executor; raise if the function needs arguments, or returns something else."""
     try:
         inspect.signature(start).bind()
     except Exception:  # it needs arguments, or its signature is unknown
-        executor: Executor | Any = start
+        executor: Any = start
     else:
         executor = start()
     what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
     require(callable(attribute(executor, "submit")), what, executor, "Pass for example workers=4.")
-    return executor
+    started: Executor = executor
+    return started
 
 
-def _workers(executor: Any) -> int:
+def _workers(executor: Executor) -> int:
     """Return the number of workers of an executor, as far as it is known."""
     number = getattr(executor, "_max_workers", None)
     if number is None and hasattr(executor, "_client"):  # Dask's
@@ -289,9 +316,9 @@ def _workers(executor: Any) -> int:
 class Threads(Executor):
     """A thread for each measurement; they do not keep the program from ending."""
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+    def submit(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
         """Call a function in a thread of its own."""
-        future: Future[Any] = Future()
+        future: Future[T] = Future()
         future.set_running_or_notify_cancel()
 
         def run() -> None:
@@ -309,7 +336,7 @@ class WorkerContext:
     """What every measurement of a run needs: the function and the space."""
 
     measure: Measure
-    space: Any
+    space: Space
 
 
 class ContextMissing(Enum):
@@ -329,7 +356,7 @@ def _keep(token: str, kit: WorkerContext) -> None:
 
 def _measure_there(
     call: tuple[str, int], region: Region, draw: float | None, kit: WorkerContext | None, time: float | None = None
-) -> Any:
+) -> Answer:
     """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
     token, _ = call
     if kit is not None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.trial_history import Outcome
 from zonal.errors import InvalidInput, ZonalError, reject, require
-from zonal.io.spreadsheet import Row
+from zonal.io.spreadsheet import PlainCell, Row
 from zonal.spaces import Region
 from zonal.storage.encoding import JsonObject, user_classes
 from zonal.storage.schema import (
@@ -39,7 +38,7 @@ def document(study: Study) -> str:
         parts = {name: getattr(outcome, name) for name in ("state", "value", "sem", "note", "by")}
         return {**parts, **({"when": timestamps[outcome.event]} if timestamps else {})}
 
-    def functional_parts(record: TrialRecord | Observation) -> JsonObject:
+    def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region]:
         parts = {"slope": slope_of(record) or None, "minus": record.minus}
         return {name: part for name, part in parts.items() if part is not None}
 
@@ -51,8 +50,8 @@ def document(study: Study) -> str:
             trials.append({**jsonable(record), **parts})
         else:
             observations.append({"observation": record.number, "region": record.region, **parts})
-    value = {"name": study.value_name, "unit": study.value_unit}
-    head = {"budget": study.budget, "direction": study.direction, "value": value}
+    value = {"name": study.settings.value_name, "unit": study.settings.value_unit}
+    head = {"budget": study.budget, "direction": study.settings.direction, "value": value}
     return to_json({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
 
 
@@ -63,7 +62,7 @@ def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     return [header, *([*_place(trial, spends), None, None, None] for trial in trials)]
 
 
-def _place(record: Any, spends: Sequence[str]) -> list[Any]:
+def _place(record: Trial | Observation, spends: Sequence[str]) -> list[PlainCell]:
     """Return the cells of a trial or an observation that say what was measured, and for how much."""
     number, replicate = (None, None) if isinstance(record, Observation) else (record.number, record.replicate)
     paid = (getattr(record, name, None) for name in spends)
@@ -85,7 +84,7 @@ def outcomes(study: Study) -> list[Row]:
     return list(zip(*kept, strict=True))
 
 
-def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[Any]:
+def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[PlainCell]:
     """Return the cells of a trial or an observation that say what became of it."""
     *before, now = past
     told = [outcome.value for outcome in before if outcome.value is not None]

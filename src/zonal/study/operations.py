@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zonal.engine import checks, commands, select
 from zonal.engine.events import Amended, Asked, Claimed, Corrected, Forbidden, Noted, Observed, Retracted, Told
 from zonal.engine.possible import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.engine.settings import RegionLike, RegionsLike, checked_feedback
+from zonal.engine.settings import RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, TrialError, listed, require, text, truth, whole_number
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, with_feedback
+from zonal.spaces.base import RegionLike
 from zonal.study import summary
 from zonal.study.history import asked_trial, history, trial_of
 from zonal.study.queries import region_of
@@ -120,7 +121,9 @@ def tell(
         else:
             region = state.region(asked.row)
             taken = spent or asked.time
-            seen = Observed(region, value, sem, 0.0, study.feedback, taken, fact.minus, asked.number, note)
+            seen = Observed(
+                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note
+            )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
@@ -292,7 +295,7 @@ def observe(
 ) -> Observation:
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
-        by = study.feedback if feedback is None else checked_feedback(feedback, study.space)
+        by = study.settings.feedback if feedback is None else checked_feedback(feedback, study.space)
         seen = with_feedback(region_of(study, region), by)
         other = None if minus is None else with_feedback(region_of(study, minus), by)
         value, sem = checks.measured(study._state, value, sem, note, by=by)
@@ -308,7 +311,7 @@ def observe(
 def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
-        measured = f"{value:.6g} {study.value_unit}".rstrip()
+        measured = f"{value:.6g} {study.settings.value_unit}".rstrip()
         message = "%s, %s: %s; best so far %s"
         study._log(logging.INFO, message, what, region.name, measured, summary.best_so_far(study))
 
@@ -346,7 +349,7 @@ def regions_of(study: Study, given: RegionsLike, name: str) -> tuple[Region, ...
         return ()
     problem, fix = f"{name} must be a region, or a list of regions", "Pass what observe() takes."
     several = listed(given, problem, fix) if isinstance(given, Iterator) else given
-    every = [several] if study.space.is_one(several) else listed(several, problem, fix)
+    every: list[Any] = [several] if study.space.is_one(several) else listed(several, problem, fix)
     fix = f"Pass at least one region, or leave {name}= out."
     require(every or name == "avoid", "within= is empty, so nothing is possible", given, fix)
     return tuple(with_feedback(region_of(study, region), None) for region in every)

@@ -16,7 +16,7 @@ from zonal.errors import BudgetSpent, Exhausted, StudyFileError, positive_number
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
 from zonal.study import summary
-from zonal.study.executors import Anywhere, Measure
+from zonal.study.executors import Anywhere, Measure, Reading, Told
 from zonal.study.history import pending_asked
 from zonal.study.run_loop import ENOUGH, Callback, OnError, run_loop
 from zonal.study.summary import measurements_left
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 JUDGE = 10  # measurements after the initial design before a learned model may stop the search
-LONGEST_NOTE = 500  # characters of what is kept of an error
 REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
+LONGEST_NOTE = 500  # characters of what is kept of an error
 
 log = logging.getLogger("zonal")
 
@@ -89,7 +89,7 @@ def optimize(
 def reached(study: Study, tolerance: float | None) -> str:
     """Learn the model from all measurements, as at the end of a budget; return how good the answer is."""
     study._refit(from_scratch=False)
-    wrong = study.misclassified
+    wrong = summary.misclassified(study)
     if wrong is None:
         good = f"the gap is {study.recommend().gap:.3g}"
     else:
@@ -114,7 +114,7 @@ def _is_enough(study: Study, tolerance: float) -> bool:
     judged = state.measured >= binding.design_size(state) + JUDGE or not state.problem.learned
     if not judged or select.next_of_design(state) is not None:
         return False
-    wrong = study.misclassified
+    wrong = summary.misclassified(study)
     return (study.recommend().gap if wrong is None else wrong) <= tolerance
 
 
@@ -129,14 +129,14 @@ def _notes(study: Study) -> str:
     return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
 
 
-def reply(answer: Any) -> dict[str, Any]:
+def reply(answer: Reading) -> Told:
     """Return what an instrument returned as arguments of `Study.tell`, after checking.
 
     It may be a value; a value and its standard error; or a mapping of these arguments by name.
     """
     if not isinstance(answer, Mapping):
         value, sem = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
-        return {"value": value, "sem": sem}
+        return {"value": value, "sem": sem}  # type: ignore[dict-item]  # `Study.tell` checks them
     arguments, fix = dict(answer), f"Name any of {', '.join(REPLY)}; value is needed."
     for name in arguments:
         require(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
@@ -209,9 +209,9 @@ class RunSession:
                 return trial
         return None
 
-    def tell(self, trial: Trial, answer: Any) -> None:
+    def tell(self, trial: Trial, answer: Reading) -> None:
         """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
-        more = reply(answer)
+        more: dict[str, Any] = dict(reply(answer))
         value, sem = more.pop("value"), more.pop("sem", None)
         try:
             self.study.tell(trial, value, sem, **more)

@@ -72,7 +72,7 @@ def refine(
         # No more points than the budget can be measured: only the most promising are kept.
         order = np.argsort(-expected(study._state, spots)[0], kind="stable")
         kept = np.sort(order[: whole_number(budget, "budget", 1)])
-        seen = study.feedback.footprints([spots[at] for at in kept])
+        seen = study.settings.feedback.footprints([spots[at] for at in kept])
         centred, covariance = study._state.belief.joint(seen)
 
     def reward(x: Floats) -> float:
@@ -84,7 +84,7 @@ def refine(
 
 def _spread(study: Study, region: Region) -> Floats:
     """Return the points that represent a region, or else a grid over it: ten per axis, a thousand at most."""
-    if all(axis.measure(study.feedback).finite for axis in study.space.axes):
+    if all(axis.measure(study.settings.feedback).finite for axis in study.space.axes):
         return region.points
     d = len(region.widths)
     return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

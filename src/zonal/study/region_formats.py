@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from zonal._types import Json
 from zonal.errors import InvalidInput, require
 from zonal.io.dataframes import as_frame
 from zonal.io.result_table import Cell, Listing, Span, labelled
+from zonal.io.spreadsheet import PlainCell
 from zonal.spaces import (
     Axis,
     AxisSpace,
@@ -23,15 +25,16 @@ from zonal.spaces import (
     SubsetRegion,
 )
 from zonal.spaces.axes import Part
+from zonal.spaces.base import PartLike, RegionLike
 
 LOW, HIGH = "_low", "_high"  # columns of the edges on an axis
 PREFIX = "ZONAL_"  # of environment variables
 TOLD = ("trial", "replicate", "attempt", "study", "region", "time", "cost")  # what programs are told besides axes
 
 
-def region_json(region: Region) -> dict[str, Any]:
+def region_json(region: Region) -> dict[str, Json]:
     """Return name and node of a region, and where it is: bounds with their units, symbols, or rows."""
-    answer: dict[str, Any] = {"name": region.name, "node": None if region.node is None else list(region.node)}
+    answer: dict[str, Json] = {"name": region.name, "node": None if region.node is None else list(region.node)}
     if isinstance(region, ProductRegion):
         return answer | _parts(region)
     assert isinstance(region, SubsetRegion)
@@ -40,11 +43,11 @@ def region_json(region: Region) -> dict[str, Any]:
     return answer if region.space.is_categorical else answer | {"bounds": dict(bounds)}
 
 
-def _parts(region: ProductRegion) -> dict[str, Any]:
+def _parts(region: ProductRegion) -> dict[str, Json]:
     """Return bounds, their units and symbols by axis; the symbols of sequences by position."""
     if region.space.is_sequence:
         return {"symbols": [list(symbols or ()) for symbols in region.symbols]}
-    parts: dict[str, Any] = {}
+    parts: dict[str, dict[str, Json]] = {}
     for axis, part in region.along:
         if isinstance(axis, CategoricalAxis):
             parts.setdefault("symbols", {})[axis.name] = list(axis.symbols_in(part))
@@ -52,7 +55,7 @@ def _parts(region: ProductRegion) -> dict[str, Any]:
         parts.setdefault("bounds", {})[axis.name] = axis.to_json(part)
         if axis.unit:
             parts.setdefault("units", {})[axis.name] = axis.unit
-    return parts
+    return {**parts}
 
 
 def variable(name: str) -> str:
@@ -109,7 +112,7 @@ def exact_columns(space: Space) -> list[str]:
     return ["rows"] if isinstance(space, Points) else []
 
 
-def exact_cells(region: Region) -> list[Any]:
+def exact_cells(region: Region) -> list[PlainCell]:
     """Return the cells of these columns."""
     if isinstance(region, ProductRegion):
         parts = [] if region.space.is_sequence else region.along
@@ -118,14 +121,14 @@ def exact_cells(region: Region) -> list[Any]:
     return [" ".join(map(str, region.members.tolist()))] if isinstance(region.space, Points) else []
 
 
-def _exact(axis: Axis, part: Part) -> list[Any]:
+def _exact(axis: Axis, part: Part) -> list[PlainCell]:
     if isinstance(axis, ContinuousAxis):
         return list(axis.to_json(part))
     assert isinstance(axis, CategoricalAxis)
     return ["|".join(map(str, axis.symbols_in(part)))]
 
 
-def region_in_row(space: Space, cells: Mapping[str, str]) -> Any:
+def region_in_row(space: Space, cells: Mapping[str, str]) -> RegionLike:
     """Return, from the cells of a row, an argument for ``space.region``: of the exact columns, or the text."""
     columns = exact_columns(space)
     exact = {name: str(cells[name]) for name in columns if cells.get(name, "") != ""}
@@ -139,7 +142,7 @@ def region_in_row(space: Space, cells: Mapping[str, str]) -> Any:
     return {axis.name: _part_in_row(axis, exact) for axis in named}
 
 
-def _part_in_row(axis: Axis, cells: Mapping[str, str]) -> Any:
+def _part_in_row(axis: Axis, cells: Mapping[str, str]) -> PartLike | None:
     """Return, from the cells that are filled in, a part of an axis; an edge left out is the end of the axis."""
     if not isinstance(axis, ContinuousAxis):
         return axis.from_text(cells[axis.name])
@@ -147,10 +150,10 @@ def _part_in_row(axis: Axis, cells: Mapping[str, str]) -> Any:
     return tuple(axis.number(cells[name]) if name in cells else end for name, end in edges)
 
 
-def regions_in(space: Space, frame: Any) -> list[Any] | None:
+def regions_in(space: Space, frame: object) -> list[RegionLike] | None:
     """Return what the rows of a data frame, or of a table of Zonal's, describe; None if it is neither."""
     if isinstance(frame, Listing):
-        columns: Mapping[str, Sequence[Any]] = frame.to_dict()
+        columns: Mapping[str, Sequence[PlainCell]] = frame.to_dict()
     else:
         read = as_frame(frame)
         if read is None:
@@ -165,7 +168,7 @@ def regions_in(space: Space, frame: Any) -> list[Any] | None:
     return [_described(space, row, named, number) for number, row in enumerate(rows)]
 
 
-def _named(space: Space, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _named(space: Space, columns: Mapping[str, Sequence[PlainCell]]) -> dict[str, tuple[str, ...]]:
     """Return, for each axis that has columns, which: its lower and upper edge, or one for points and symbols."""
     if not isinstance(space, AxisSpace) or space.is_sequence:
         return {"rows": ("rows",)} if "rows" in columns and "rows" in exact_columns(space) else {}
@@ -180,7 +183,9 @@ def _named(space: Space, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...
     return named
 
 
-def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[str, ...]], number: int) -> Any:
+def _described(
+    space: Space, row: Mapping[str, PlainCell], named: Mapping[str, tuple[str, ...]], number: int
+) -> RegionLike:
     """Return what one row describes."""
     if "rows" in named:
         return space.from_text(str(row["rows"]))
@@ -197,8 +202,9 @@ def _described(space: Space, row: Mapping[str, Any], named: Mapping[str, tuple[s
     return {name: _part(axes[name], part) for name, part in parts.items()}
 
 
-def _part(axis: Any, part: list[Any]) -> Any:
+def _part(axis: Axis, part: list[PlainCell]) -> PartLike | None:
     """Return a part of an axis, from its edges or from a point or symbols."""
-    if axis.is_categorical:
+    if isinstance(axis, CategoricalAxis):
         return part[0] if part[0] in axis.symbols else axis.from_text(str(part[0]))
-    return part if len(part) == 2 else part * 2
+    edges: list[Any] = part if len(part) == 2 else part * 2
+    return edges

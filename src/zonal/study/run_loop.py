@@ -16,17 +16,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from zonal.engine.results import Trial
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
-from zonal.study.executors import Anywhere, InlineExecutor, Measure, Task, engine_for, shared_death
+from zonal.study.executors import Anywhere, InlineExecutor, Measure, Reading, Task, engine_for, shared_death
 from zonal.study.summary import measurements_left
 
 if TYPE_CHECKING:
     from zonal.study.optimize import RunSession
+    from zonal.study.study import Study
 
-Callback = Callable[[Any, Trial], object]
+Callback = Callable[["Study", Trial], object]
 OnError = Literal["raise", "fail"]
 Step = Callable[[], None]
 
@@ -172,7 +173,7 @@ class _Run:
         else:
             self._fail(trial, error)
 
-    def _tell(self, trial: Trial, value: Any) -> None:
+    def _tell(self, trial: Trial, value: Reading) -> None:
         try:
             self._session.tell(trial, value)
         except TrialError as error:  # another process ended it

@@ -204,7 +204,12 @@ class Remote(Study):
         node = tuple(answer["region"]["node"])
         spends = answer.get("time", 1.0), answer.get("cost", 1.0)
         return Trial(
-            answer["trial"], node, self.space.cell(node, self.feedback), answer["replicate"], self.id, *spends
+            answer["trial"],
+            node,
+            self.space.cell(node, self.settings.feedback),
+            answer["replicate"],
+            self.id,
+            *spends,
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:

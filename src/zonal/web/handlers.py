@@ -17,11 +17,11 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
-from zonal.study import sheets
+from zonal.study import sheets, summary
 from zonal.study.export import document, exported, outcomes, questions
-from zonal.study.history import pending_asked
+from zonal.study.history import n_events, pending_asked, region_of_row
 from zonal.study.operations import recorded
-from zonal.study.recipe import arguments
+from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
 from zonal.study.summary import jsonable
 from zonal.web import page_data
@@ -44,7 +44,7 @@ def _region(study: Study, described: Any) -> Region:
     """Return the region that a client described."""
     if isinstance(described, Mapping) and described.keys() == {"row"}:
         row = whole_number(described["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
-        return study._state.region(row)
+        return region_of_row(study, row)
     if isinstance(described, Mapping) and described.keys() == {"node"}:
         return _of_node(study.space, described["node"])
     place = study.space.from_text(described) if isinstance(described, str) else described
@@ -119,7 +119,7 @@ def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Tria
 def budget_fields(study: Study) -> dict[str, Any]:
     """Return the progress of a study."""
     return {
-        "event": len(study._state.events),
+        "event": n_events(study),
         "budget": study.budget,
         "measured": study.measured,
         "pending": len(study.pending),
@@ -130,7 +130,9 @@ def budget_fields(study: Study) -> dict[str, Any]:
 
 def _beyond(side: str, study: Study, **fields: Any) -> Any:
     thresholds = (
-        {} if "threshold" in fields else {"threshold": study.threshold, "misclassified": study.misclassified}
+        {}
+        if "threshold" in fields
+        else {"threshold": summary.threshold(study), "misclassified": summary.misclassified(study)}
     )
     joined, within = fields.pop("patches", False), fields.pop("within", None)
     need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
@@ -252,7 +254,7 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
-def new_study(recipe: Any) -> dict[str, Any]:
+def new_study(recipe: Any) -> Arguments:
     """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
     fix = "Send what `zonal new --template` has."
     need_field(isinstance(recipe, Mapping), "recipe", "a recipe must be an object", recipe, fix)
