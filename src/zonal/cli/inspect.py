@@ -102,8 +102,13 @@ def _caution(study: Study) -> str:
 
 def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
     """Return the state of a study for programs; of its regions, as far as they are known."""
-    names = ("budget", "measured", "remaining", "direction", "pending")
-    overview: dict[str, Any] = {name: getattr(study, name) for name in names}
+    overview: dict[str, Any] = {
+        "budget": study.budget,
+        "measured": study.measured,
+        "remaining": study.remaining,
+        "direction": study.settings.direction,
+        "pending": study.pending,
+    }
     overview["forbidden"] = [region.name for region in study.forbidden]
     overview |= {
         "best": [],

@@ -52,7 +52,7 @@ Answer: TypeAlias = "Reading | ContextMissing"  # of a worker
 P = ParamSpec("P")
 T = TypeVar("T")
 
-KEPT = 8  # kits that a process keeps
+KEPT = 8  # contexts that a process keeps
 DIED = 3  # executors that broke in a row, without a measurement in between
 
 
@@ -84,7 +84,7 @@ class Task:
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
-        if self.future.cancelled() or self.lacks_kit():
+        if self.future.cancelled() or self.lacks_context():
             return None, CancelledError("the measurement was cancelled before it began")
         error = self.future.exception()
         return (None, error) if error is not None else (self.future.result(), None)
@@ -103,10 +103,10 @@ class Task:
         """Tell whether its error is the executor's, not the measurement's."""
         return not self.sent or isinstance(error, BrokenExecutor | CancelledError)
 
-    def lacks_kit(self) -> bool:
-        """Tell whether a worker has answered that it lacks the kit."""
+    def lacks_context(self) -> bool:
+        """Tell whether a worker has answered that it lacks the context."""
         done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
-        return done and self.future.result() is ContextMissing.WHICH_KIT
+        return done and self.future.result() is ContextMissing.SEND_IT
 
 
 class InlineExecutor:
@@ -181,23 +181,23 @@ class FutureExecutor(InlineExecutor):
     def begin(self, trial: Trial) -> Task:
         """Send a region to be measured, without its space."""
         job = super().begin(trial)
-        if self._token not in _kits:  # workers that share or inherit this memory find it there
+        if self._token not in _contexts:  # workers that share or inherit this memory find it there
             _keep(self._token, WorkerContext(self._measure, job.region.space))
         if isinstance(self._measure, SimulatedInstrument):
             job.draw = self._measure.draw()
         self._send(job, None)
         return job
 
-    def _send(self, job: Task, kit: WorkerContext | None) -> None:
+    def _send(self, job: Task, context: WorkerContext | None) -> None:
         light = replace(job.region, space=None)  # type: ignore[arg-type]
         self._sent += 1
         call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
         job.executor = self._executor
         with warnings.catch_warnings():
-            if kit is not None:  # Dask warns about large arguments; this one is sent once per worker
+            if context is not None:  # Dask warns about large arguments; this one is sent once per worker
                 warnings.simplefilter("ignore")
             try:
-                job.future = self._executor.submit(_measure_there, call, light, job.draw, kit, job.time)
+                job.future = self._executor.submit(_measure_there, call, light, job.draw, context, job.time)
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
@@ -213,9 +213,9 @@ class FutureExecutor(InlineExecutor):
             self.news = True
 
     def done(self, jobs: Collection[Task]) -> list[Task]:
-        """Return those that are done; a worker that lacks the kit gets it, with the same job."""
+        """Return those that are done; a worker that lacks the context gets it, with the same job."""
         done = [job for job in jobs if job.future.done()]  # asked once: others may end meanwhile
-        unknowing = [job for job in done if job.lacks_kit()]
+        unknowing = [job for job in done if job.lacks_context()]
         for job in unknowing:
             self._send(job, WorkerContext(self._measure, job.region.space))
         done = [job for job in done if job not in unknowing]
@@ -244,8 +244,8 @@ class FutureExecutor(InlineExecutor):
             return False
 
     def close(self, unfinished: bool) -> None:
-        """Forget the kit, and end what was started here."""
-        _kits.pop(self._token, None)
+        """Forget the context, and end what was started here."""
+        _contexts.pop(self._token, None)
         if self._owned:
             self._executor.shutdown(wait=not unfinished)
 
@@ -268,7 +268,7 @@ def measured(measure: Measure, region: Region, time: float | None) -> Reading:
     return measure(region) if time is None else measure(region, time=time)
 
 
-def engine_for(
+def executor_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
 ) -> InlineExecutor:
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
@@ -342,28 +342,32 @@ class WorkerContext:
 class ContextMissing(Enum):
     """What a worker may answer instead of a value."""
 
-    WHICH_KIT = "send the kit too"
+    SEND_IT = "send the context too"
 
 
-_kits: dict[str, WorkerContext] = {}  # in this process, by token, the latest last
+_contexts: dict[str, WorkerContext] = {}  # in this process, by token, the latest last
 
 
-def _keep(token: str, kit: WorkerContext) -> None:
-    _kits[token] = kit
-    for old in list(_kits)[:-KEPT]:
-        _kits.pop(old, None)
+def _keep(token: str, context: WorkerContext) -> None:
+    _contexts[token] = context
+    for old in list(_contexts)[:-KEPT]:
+        _contexts.pop(old, None)
 
 
 def _measure_there(
-    call: tuple[str, int], region: Region, draw: float | None, kit: WorkerContext | None, time: float | None = None
+    call: tuple[str, int],
+    region: Region,
+    draw: float | None,
+    context: WorkerContext | None,
+    time: float | None = None,
 ) -> Answer:
-    """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
+    """Measure, on a worker, a region that came without its space; `call` names the context that it needs."""
     token, _ = call
-    if kit is not None:
-        _keep(token, kit)
-    context = kit or _kits.get(token)
+    if context is not None:
+        _keep(token, context)
+    context = context or _contexts.get(token)
     if context is None:
-        return ContextMissing.WHICH_KIT
+        return ContextMissing.SEND_IT
     whole = replace(region, space=context.space)
     if isinstance(context.measure, SimulatedInstrument) and draw is not None:
         return context.measure.reading(whole, draw, 1.0 if time is None else time)

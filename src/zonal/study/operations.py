@@ -360,7 +360,7 @@ def forbid(study: Study, region: RegionLike, note: str, by: str | None) -> list[
     with study._writing(partly=True):
         state, banned = study._state, with_feedback(region_of(study, region), None)
         checks.forbidden(state, banned)
-        fact = Forbidden(banned, text(note, "a note"), person() if by is None else text(by, "by"))
+        fact = Forbidden(banned, text(note, "a note"), _who(by))
         if all(banned.key != ban.key for ban in state.forbidden_regions.values()):
             after = commands.forbid(state, fact)
             checks.anything_left(after, banned)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zonal.engine.results import Trial
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
-from zonal.study.executors import Anywhere, InlineExecutor, Measure, Reading, Task, engine_for, shared_death
+from zonal.study.executors import Anywhere, InlineExecutor, Measure, Reading, Task, executor_for, shared_death
 from zonal.study.summary import measurements_left
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run_loop(
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = measure
     if not isinstance(engine, InlineExecutor):
-        engine = engine_for(engine, executor, workers, timeout, bool(session.study.settings.times))
+        engine = executor_for(engine, executor, workers, timeout, bool(session.study.settings.times))
     allowed = limit if on_error == "fail" else 0
     with _progress(session, progress) as step, _CtrlC() as ctrl_c:
         return _Run(session, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
