@@ -548,8 +548,8 @@ def test_a_trial_of_another_study_is_refused() -> None:
     others = [make_study(zn.Box([(0, 2)])), make_study(zn.Box([(0, 1)], arity=3)), make_study(feedback=zn.Mean())]
     deep = grown()
     strangers = [other.ask() for other in others] + [deep.ask()]
-    strangers.append(zn.Trial(0, (1, 0), study.space.cell((1, 0), study.feedback), 1))
-    strangers.append(zn.Trial(0, (0, 0), study.space.cell((0, 0), study.feedback), 2))
+    strangers.append(zn.Trial(0, (1, 0), study.space.cell((1, 0), study.settings.feedback), 1))
+    strangers.append(zn.Trial(0, (0, 0), study.space.cell((0, 0), study.settings.feedback), 2))
     for stranger in strangers:
         with unchanged(study), pytest.raises(zn.TrialError, match="not a trial of this study") as caught:
             study.tell(stranger, 0.5)

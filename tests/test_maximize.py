@@ -22,7 +22,7 @@ def test_minimizing_is_maximizing_the_opposite() -> None:
     settings: Any = {"kernel": zn.RBF(0.1, 0.3), "noise": 0.01}
     low = zn.minimize(zn.simulate(valley, zn.Mean(), 0.01, rng=0), [(0, 1)], 20, **settings)
     high = zn.maximize(zn.simulate(lambda x: -valley(x), zn.Mean(), 0.01, rng=0), [(0, 1)], 20, **settings)
-    assert low.study.direction == "minimize"
+    assert low.study.settings.direction == "minimize"
     assert low.mean < 0.05
     assert low.region.bounds[0, 0] < 0.35
     assert high.mean == pytest.approx(-low.mean, abs=0.05)

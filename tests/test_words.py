@@ -14,11 +14,11 @@ import zonal as zn
 from zonal.cli import CAMPAIGN
 from zonal.cli.main import main
 from zonal.engine.settings import Given
-from zonal.study import limits, operations, recipe
+from zonal.study import operations, recipe
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "manual" / "words.md"
-CALLED = re.compile(r"\b(?:operations|limits)\.(\w+)\(")
+CALLED = re.compile(r"\boperations\.(\w+)\(")
 EVERYWHERE = {"--debug", "--json", "--help"}
 
 
@@ -77,9 +77,7 @@ def test_the_client_says_to_its_server_whatever_changes_a_study() -> None:
 
     def is_write(function: Any) -> bool:
         source = inspect.getsource(function)
-        called = [
-            getattr(operations, name, None) or getattr(limits, name, None) for name in CALLED.findall(source)
-        ]
+        called = [getattr(operations, name, None) for name in CALLED.findall(source)]
         return bool(re.search(r"(self|study)\._writing\(", source)) or any(map(is_write, filter(None, called)))
 
     writes = {"save"} | {name for name, word in vars(zn.Study).items() if callable(word) and is_write(word)}

@@ -37,7 +37,7 @@ given_or_learned = pytest.mark.parametrize("model", [GIVEN, {}], ids=["given", "
 
 
 def prior_covariance(study: zn.Study, cells: list[Any]) -> Floats:
-    return study._state.belief.joint(study.feedback.footprints(cells))[1]
+    return study._state.belief.joint(study.settings.feedback.footprints(cells))[1]
 
 
 def wave(region: zn.Region) -> float:
@@ -48,7 +48,7 @@ def studied(told: int = 9, space: zn.Box = SPACE, **settings: Any) -> zn.Study:
     study = zn.Study(space, **{"budget": 60, "feedback": FEEDBACK, **settings})
     for _ in range(told):
         trial = study.ask()
-        study.tell(trial, wave(trial.region) if study.direction == "maximize" else -wave(trial.region))
+        study.tell(trial, wave(trial.region) if study.settings.direction == "maximize" else -wave(trial.region))
     return study
 
 

@@ -420,7 +420,7 @@ def test_an_offset_of_rewards_and_prior_mean_together_changes_nothing_but_roundi
         assert plain.node == shifted.node
         value = math.sin(9 * float(plain.region.center[0])) + 0.1 * float(rng.normal())
         for study, trial in zip(studies, (plain, shifted), strict=True):
-            study.tell(trial, study.prior_mean + value)
+            study.tell(trial, study.model.mean + value)
     plain_tree, shifted_tree = (study.tree for study in studies)
     np.testing.assert_allclose(shifted_tree.mean - 1e6, plain_tree.mean, rtol=0, atol=1e-9)
     np.testing.assert_allclose(shifted_tree.std, plain_tree.std, rtol=0, atol=1e-14)

@@ -228,8 +228,8 @@ def test_the_settings_of_a_player_reach_its_study() -> None:
     truth = landscape("points")
     player = StudyPlayer((("value_name", "age"), ("value_unit", "years"), ("noise", 0.25)))
     study = player.study(truth, Counted(truth, 0.25), 5, np.random.default_rng(0))
-    assert (study.value_name, study.value_unit, study.measured) == ("age", "years", 5)
-    assert study.direction == truth.direction
+    assert (study.settings.value_name, study.settings.value_unit, study.measured) == ("age", "years", 5)
+    assert study.settings.direction == truth.direction
 
 
 # Cuts through the tree.

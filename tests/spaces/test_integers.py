@@ -15,8 +15,7 @@ from effort import examples
 from kinds import KINDS, Kind
 from numbered_covariance import numbered
 from zonal.spaces import IntegerAxis
-from zonal.study.region_cells import exact_cells, region_in_row
-from zonal.study.region_json import region_json
+from zonal.study.region_formats import exact_cells, region_in_row, region_json
 
 LAYERS = zn.Box({"layers": (1, 12)}, scale="integer", units=["pcs"])
 

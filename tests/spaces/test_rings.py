@@ -27,7 +27,7 @@ from zonal.kernels.measures import STD
 from zonal.kernels.periodic import Wrapped
 from zonal.kernels.stationary import Profile
 from zonal.spaces import ContinuousAxis, PeriodicAxis, with_feedback
-from zonal.study.region_cells import exact_cells, exact_columns, region_in_row
+from zonal.study.region_formats import exact_cells, exact_columns, region_in_row
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -327,8 +327,8 @@ def test_learning_and_replay_on_a_ring() -> None:
     assert study.recommend().region.name in ("hour 22.5..24", "hour 0..1.5")
     assert fingerprint(zn.Study.replay(study.settings, study.events)) == fingerprint(study)
     models = [(own.weight, own.model) for own in study.models]
-    seen = [(trial.region, study.feedback) for trial in study.trials]
-    arcs = [(CLOCK.region({"hour": arc}), study.feedback) for arc in ((22.0, 26.0), (23, 1))]
+    seen = [(trial.region, study.settings.feedback) for trial in study.trials]
+    arcs = [(CLOCK.region({"hour": arc}), study.settings.feedback) for arc in ((22.0, 26.0), (23, 1))]
     means = []
     for _, model in models:
         kernel: Any = model.kernel

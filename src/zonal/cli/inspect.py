@@ -20,7 +20,7 @@ from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
 from zonal.io.tables import read_table
 from zonal.plotting import Kind, column_width
 from zonal.spaces import Node
-from zonal.study import sheets
+from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
@@ -82,8 +82,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if as_json:
         options.echo_json(overview)
         return
-    what = labelled(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {budget_line(study)}")
+    what = labelled(study.settings.value_name, study.settings.value_unit)
+    click.echo(f"{study.settings.direction} the average {what} of a region: {budget_line(study)}")
     measured = not is_empty(study)
     if overview["best"] and measured:
         _echo_best(study, overview)
@@ -133,13 +133,13 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> Overview:
         "budget": study.budget,
         "measured": study.measured,
         "remaining": study.remaining,
-        "direction": study.direction,
+        "direction": study.settings.direction,
         "pending": study.pending,
         "forbidden": [region.name for region in study.forbidden],
         "best": [],
         "outlook": None,
         "tree": [],
-        "value": {"name": study.value_name, "unit": study.value_unit},
+        "value": {"name": study.settings.value_name, "unit": study.settings.value_unit},
         "stands_out": False,
         "misclassified": None,
     }
@@ -148,7 +148,7 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> Overview:
     except StudyFileError:  # there is no posterior without the user-defined kernel
         return overview
     overview["outlook"], overview["tree"] = _outlook(study, ahead), _nodes(study, whole)
-    overview["stands_out"], overview["misclassified"] = not _caution(study), study.misclassified
+    overview["stands_out"], overview["misclassified"] = not _caution(study), summary.misclassified(study)
     return overview
 
 
@@ -179,7 +179,7 @@ def _averages(
 ) -> Listing:
     """Return a table of regions with their means and stds, and more columns."""
     mean, std = zip(*averages, strict=True)
-    about = labelled("mean", study.value_unit)
+    about = labelled("mean", study.settings.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
     return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
 

@@ -177,7 +177,7 @@ class _Campaign(NamedTuple):
 def _campaign(recipe: Recipe, space: Space) -> _Campaign:
     """Return the settings that a recipe gives for campaigns on a space."""
     with recipe.blamed():
-        settings = settings_of(recipe, space)
+        settings: dict[str, Any] = dict(settings_of(recipe, space))
         noise, rng = settings.pop("noise", None), settings.pop("rng", 0)
         has_noise = noise is not None and getattr(noise, "std", 0.0) is not None
         require(has_noise, "a simulation needs the noise of a measurement", noise, "Give it as a number.")

@@ -22,8 +22,7 @@ from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
 from zonal.storage.verify import first_difference
-from zonal.study.export import document, exported, imported
-from zonal.study.sheet_rows import outcomes
+from zonal.study.export import document, exported, imported, outcomes
 from zonal.study.study import Study
 
 

@@ -19,7 +19,8 @@ from zonal.io.tables import read_table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations, sheets, summary
-from zonal.study.sheet_rows import questions
+from zonal.study.export import questions
+from zonal.study.history import all_asked
 from zonal.study.study import Study
 from zonal.study.summary import measurements_left
 
@@ -91,7 +92,7 @@ def _places(study: Study, regions: tuple[str, ...]) -> list[Region] | None:
 
 def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
-    asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
+    asked_before = sum(asked.key == key for asked in all_asked(study)) if key else 0
     number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
@@ -193,7 +194,7 @@ def tell(
     assert trial is not None
     assert value is not None
     trial = numbered(study, trial, "pending")
-    along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
+    along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
     options.echo_err(budget_line(study))
@@ -264,7 +265,7 @@ def observe(
     assert region is not None
     assert value is not None
     place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
-    off = sheets.place_of(study.space, minus)
+    off = None if minus is None else sheets.place_of(study.space, minus)
     seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
     options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
@@ -348,9 +349,9 @@ def allow(study: Study, region: str) -> None:
     study began stay so.
     """
     study.refresh()
-    before = len(study._state.forbidden_regions)
+    before = len(study.forbidden)
     number = study.allow(sheets.place_of(study.space, region))
-    lifted = before - len(study._state.forbidden_regions)
+    lifted = before - len(study.forbidden)
     parts = (number - lifted, "failure"), (lifted, "forbidden region")
     taken_back = " and ".join(counted(count, what) for count, what in parts if count)
     options.echo_err(f"{taken_back} taken back. {budget_line(study)}")

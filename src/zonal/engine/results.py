@@ -271,7 +271,7 @@ class Result:
     @property
     def unit(self) -> str:
         """The unit of mean, std and gap."""
-        return self.study.value_unit
+        return self.study.settings.value_unit
 
     def __repr__(self) -> str:
         """Return the answer, without the whole study."""

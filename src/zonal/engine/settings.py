@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from functools import cache, partial
 from itertools import takewhile
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
@@ -43,9 +44,9 @@ from zonal.spaces.base import DEEPEST, forbidden_rule
 Forbidden = Callable[[Region], bool]
 Cost = float | Callable[[Region], float]
 Travel = float | Callable[[Region, Region], float]
-RegionLike = Region | ArrayLike | Mapping[str, Any]
-RegionsLike = RegionLike | Sequence[Any] | None
-ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
+RegionLike = Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date  # as in `spaces`
+RegionsLike = RegionLike | Sequence[RegionLike] | None
+ForbiddenLike = Forbidden | RegionLike | Sequence[RegionLike] | None
 KernelFunction = Callable[[Floats, Floats], ArrayLike]  # of features
 KernelLike = Spec | KernelFunction
 Direction = Literal["maximize", "minimize"]
@@ -157,7 +158,8 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
     checked_space, feedback = as_space(space), given.get("feedback")
     max_replicates, travel = given.get("max_replicates"), given.get("travel")
     unit = text(given.get("value_unit", ""), "value_unit")
-    noise, mean = (without_unit(given.get(name), unit, name) for name in ("noise", "mean"))
+    noise: Any = without_unit(given.get("noise"), unit, "noise")
+    mean: Any = without_unit(given.get("mean"), unit, "mean")
     settings = Settings(
         space=checked_space,
         budget=budget,

@@ -88,7 +88,7 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more:
     require(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
     drawn = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
-        drawn.set_title(headline(study, study.value_name), fontsize="medium")
+        drawn.set_title(headline(study, study.settings.value_name), fontsize="medium")
     if is_empty(study) and kind != "model":
         drawn.text(0.5, 0.5, UNMEASURED, transform=drawn.transAxes, ha="center", va="center", color=INK)
     return drawn

@@ -21,6 +21,7 @@ from zonal.errors import positive_number, require
 from zonal.io.result_table import labelled
 from zonal.plotting.outlines import axis_note
 from zonal.spaces import Axis, ContinuousAxis, Region, Space
+from zonal.study import summary
 from zonal.study.summary import best_word, is_empty
 
 if TYPE_CHECKING:
@@ -206,12 +207,12 @@ def allowed(values: Floats, forbidden: Flags) -> Floats:
 
 def value_label(study: Study) -> str:
     """Return what is measured, with its unit."""
-    return labelled(study.value_name, study.value_unit)
+    return labelled(study.settings.value_name, study.settings.value_unit)
 
 
 def colour_map(study: Study) -> str:
     """Return a colour map in which good is bright."""
-    return "cividis" if study.direction == "maximize" else "cividis_r"
+    return "cividis" if study.settings.direction == "maximize" else "cividis_r"
 
 
 def axis_of(space: Space, j: int) -> Axis:
@@ -280,10 +281,10 @@ def marks(study: Study) -> Iterator[Mark]:
 
 def _held(study: Study) -> Iterator[Mark]:
     """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
-    if is_empty(study) or study.threshold is None:
+    if is_empty(study) or summary.threshold(study) is None:
         return
-    side = "above" if study.direction == "maximize" else "below"
-    beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
+    side = "above" if study.settings.direction == "maximize" else "below"
+    beyond = f"{side} {summary.threshold(study):.4g} {study.settings.value_unit}".rstrip()
     for likely in study.above(probability=1 - SURE):
         sure = likely.probability >= SURE
         label, appearance = (beyond, HELD) if sure else (f"perhaps {beyond}", UNSURE)

@@ -15,7 +15,7 @@ from zonal.errors import InvalidInput, ZonalError, require, whole_number
 from zonal.io.recipe_text import Recipe
 from zonal.io.tables import Table, read_table
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
-from zonal.spaces import AxisSpace, CategoricalAxis, Sequences
+from zonal.spaces import AxisSpace, CategoricalAxis, FiniteSpace, Sequences
 from zonal.spaces.numeric_axes import PeriodicAxis
 from zonal.study.recipe import SPACES, members, positive
 from zonal.study.recipe import space as space_of
@@ -57,6 +57,7 @@ def landscape_for(recipe: Recipe, table: ValueTable) -> Landscape:
         return _on_sequences(space, rows, value, columns.sequence, columns.weight, direction)
     if isinstance(space, AxisSpace):
         return on_axes(space, rows, value, weight=columns.weight, direction=direction)
+    assert isinstance(space, FiniteSpace)
     return from_table(space, rows.numbers(value)[_rows_of(recipe, rows)], direction=direction)
 
 

@@ -248,7 +248,7 @@ def power(
 def _budgets(budgets: float | Iterable[float], priced: bool) -> tuple[float, ...]:
     """Return the budgets to simulate, in increasing order."""
 
-    def checked(budget: float | Iterable[float]) -> float:
+    def checked(budget: Any) -> float:
         return positive_number(budget, "a budget") if priced else whole_number(budget, "a budget", 1)
 
     if is_listed(budgets) and not isinstance(budgets, TEXTS):

@@ -119,7 +119,7 @@ def arranged(
     positions = dict[str, ArrayLike]()
     values: ArrayLike
     if isinstance(given, Mapping):
-        parts = mapped(given, f"{what} must be an array", _fix(space))
+        parts: dict[str, Any] = mapped(given, f"{what} must be an array", _fix(space))
         require(VALUES in parts, f"{what} must be an array, or name its axes", list(parts), _fix(space))
         values, named = parts.pop(VALUES), parts.pop(AXES, None)
         positions, axes = parts, axes if axes is not None else named if named is not None else list(parts)

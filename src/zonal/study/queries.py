@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from zonal.engine.results import (
     Recommendation,
     RegionProbability,
 )
-from zonal.engine.settings import RegionLike
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
@@ -36,14 +35,17 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
 from zonal.policies.base import candidates
 from zonal.spaces import Region, as_region, is_one_region
+from zonal.spaces.base import RegionLike
+from zonal.study import summary
 from zonal.study.predictions import Prediction
-from zonal.study.region_frames import regions_in
+from zonal.study.region_formats import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+Values = TypeVar("Values", float, Floats)
 Side = Literal["above", "below"]
 
 NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
@@ -53,7 +55,7 @@ ALIKE = 9  # decimals of probabilities, beyond which they are equal
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
-def _value(state: State, centred: Any) -> Any:
+def _value(state: State, centred: Values) -> Values:
     """Return means in the user's units."""
     return state.problem.sign * (state.prior_mean + centred)
 
@@ -78,7 +80,7 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     def standing(rank: int) -> Standing:
         return standings()[rank]
 
-    tree, unit = tree_of(state), study.value_unit
+    tree, unit = tree_of(state), study.settings.value_unit
     return [
         Recommendation(
             region=state.region(row),
@@ -116,10 +118,8 @@ def beyond(
         if threshold is None:
             default, (side, limit) = HELD, _searched_for(study, side)
         else:
-            default, limit = (
-                SURE,
-                finite_number(without_unit(threshold, study.value_unit, "threshold"), "threshold"),
-            )
+            bare = without_unit(threshold, study.settings.value_unit, "threshold")
+            default, limit = SURE, finite_number(bare, "threshold")
         wanted = checked_probability(default if probability is None else probability, "probability")
         rows = candidates(state.posterior_table())
         models = ((view.weight, view.mean[rows], view.std[rows]) for view in views(state, pending=False))
@@ -143,37 +143,18 @@ def beyond(
         )
         for at in order[: max(number, 1)].tolist()
     ]
-    statement = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" {how}"
-    return likely_table(study, statement, likely, number, (limit, side))
+    statement = f"is {side} {limit:g} {study.settings.value_unit}".rstrip() + f" {how}"
+    wrong = summary.misclassified(study) if threshold is None else None
+    return likely_table(study, statement, likely, number, (limit, side, wrong))
 
 
 def _searched_for(study: Study, side: Side) -> tuple[Side, float]:
     """Return side and threshold of the regions the policy searches for; raise if it searches for the best."""
-    limit = study.threshold
-    best: Side = "above" if study.direction == "maximize" else "below"
+    limit = summary.threshold(study)
+    best: Side = "above" if study.settings.direction == "maximize" else "below"
     if limit is None or side not in ("above", best):
         raise InvalidInput("a threshold is needed", None, f"Pass one, or ask a study of zn.Above for {best}().")
     return best, limit
-
-
-def threshold(study: Study) -> float | None:
-    """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
-    with study._lock:
-        state = study._state
-        limit = policy.threshold(state)
-    return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
-
-
-def misclassified(study: Study) -> float | None:
-    """Return the expected weight of misclassified regions: see `Study.misclassified`."""
-    with study._lock:
-        state = study._state
-        limit = policy.threshold(state)
-        return (
-            None
-            if limit is None
-            else confidence.misclassified(state.posterior_table(), views(state, pending=False), limit)
-        )
 
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[confidence.Under]) -> Floats:
@@ -189,7 +170,7 @@ def probability(
     problem = "a probability is of being above or below a threshold"
     require((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
-    limit = finite_number(without_unit(below if above is None else above, study.value_unit, side), side)
+    limit = finite_number(without_unit(below if above is None else above, study.settings.value_unit, side), side)
     several, single = _listed(study, regions)
     if not several:
         return np.zeros(0)
@@ -234,7 +215,7 @@ def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame
     mean, std = _value(state, centred), np.sqrt(variance)
     if single:
         return Prediction(float(mean[0]), float(std[0]))
-    return Prediction(mean, std)._of(several, study.value_unit)
+    return Prediction(mean, std)._of(several, study.settings.value_unit)
 
 
 def _smallest(study: Study) -> list[Region]:
@@ -272,15 +253,18 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     return _value(state, centred), share
 
 
-def _listed(study: Study, regions: Any) -> tuple[list[Region], bool]:
+def _listed(
+    study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing
+) -> tuple[list[Region], bool]:
     """Return regions as objects, and whether a single one was passed."""
     if isinstance(regions, Iterator):
         regions = listed(regions, *NO_REGIONS)
     described = regions_in(study.space, regions)
     if described is not None:
         return [region_of(study, region) for region in described], False
-    single = is_one_region(study.space, regions)
-    several = [regions] if single else listed(regions, *NO_REGIONS)
+    remaining: Any = regions
+    single = is_one_region(study.space, remaining)
+    several: list[Any] = [regions] if single else listed(regions, *NO_REGIONS)
     return [region_of(study, region) for region in several], single
 
 
@@ -354,5 +338,5 @@ def region_of(study: Study, region: RegionLike) -> Region:
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
         region = region.bounds
-    translated: Region = as_region(space, region, study.feedback)
+    translated: Region = as_region(space, region, study.settings.feedback)
     return translated

@@ -30,7 +30,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.limits import regions_of
+from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
 from zonal.study.worker_id import person, worker_id
@@ -220,7 +220,12 @@ class Remote(Study):
         node = depth, index
         spends = answer.get("time", 1.0), answer.get("cost", 1.0)
         return Trial(
-            answer["trial"], node, self.space.cell(node, self.feedback), answer["replicate"], self.id, *spends
+            answer["trial"],
+            node,
+            self.space.cell(node, self.settings.feedback),
+            answer["replicate"],
+            self.id,
+            *spends,
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
@@ -228,7 +233,8 @@ class Remote(Study):
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
         usable = observations or not isinstance(trial, Observation)
-        return errors.whole_number(getattr(trial, "number", trial) if usable else trial, "a trial", 0, 2**53)
+        number: Any = getattr(trial, "number", trial) if usable else trial
+        return errors.whole_number(number, "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from sys import float_info
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-from zonal._types import Floats, Json
-from zonal.engine.confidence import Outlook
-from zonal.engine.results import Recommendation, Trial
+from zonal._types import Json
+from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values
 from zonal.io.spreadsheet import csv_text
@@ -18,29 +17,19 @@ from zonal.io.tables import parse_table
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, Space
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
-from zonal.storage.encoding import Json as Stored
 from zonal.storage.schema import settings_to_json
-from zonal.study import sheets
-from zonal.study.export import document, exported
-from zonal.study.history import pending_asked
+from zonal.study import sheets, summary
+from zonal.study.export import document, exported, outcomes, questions
+from zonal.study.history import n_events, pending_asked, region_of_row
 from zonal.study.operations import recorded
-from zonal.study.patches import Patches
 from zonal.study.queries import Side
-from zonal.study.recipe import arguments
-from zonal.study.sheet_rows import outcomes, questions
+from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
-from zonal.study.summary import RegionProbabilities, jsonable, to_json
-from zonal.tree import TreeTable
+from zonal.study.summary import Answer, jsonable, to_json
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
 from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route, Schema
-
-# What an operation returns: JSON, or values that are written as such.
-Answer: TypeAlias = (
-    "Json | Region | Trial | Recommendation | Outlook | TreeTable | RegionProbabilities | Patches | Floats | "
-    "Sequence[Answer] | Mapping[str, Answer]"
-)
 
 
 def dumped(answer: Answer) -> bytes:
@@ -51,11 +40,8 @@ def dumped(answer: Answer) -> bytes:
 def _of_node(space: Space, node: Json) -> Region:
     match node:
         case [int(depth), int(index)] if bool not in (type(depth), type(index)):
-            exists = (
-                0 <= depth <= (space.max_depth() or depth)
-                and depth < 64
-                and 0 <= index < space.partition.slots(depth)
-            )
+            possible = 0 <= depth <= (space.max_depth() or depth) and depth < 64
+            exists = possible and 0 <= index < space.partition.slots(depth)
             require(exists, "there is no such node", node, "Pass one of the study's.")
             return space.cell((depth, index))
     raise InvalidInput("a node must be [depth, index]", node, "Write [3, 5].")
@@ -65,7 +51,7 @@ def _region(study: Study, described: Json) -> Region:
     """Return the region that a client described."""
     if isinstance(described, Mapping) and described.keys() == {"row"}:
         row = whole_number(described["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
-        return study._state.region(row)
+        return region_of_row(study, row)
     if isinstance(described, Mapping) and described.keys() == {"node"}:
         return _of_node(study.space, described["node"])
     place = study.space.from_text(described) if isinstance(described, str) else described
@@ -84,7 +70,7 @@ def _regions(study: Study, described: Sequence[Json]) -> list[Region]:
 def _feedback(study: Study, described: Json) -> Feedback | None:
     """Return the feedback that a client described, one of Zonal's own."""
     try:
-        feedback: Feedback | None = Decoder()(cast(Stored, described))
+        feedback: Feedback | None = Decoder()(described)
     except (StudyFileError, InvalidInput, *DECODE_ERRORS):
         raise InvalidInput(
             "this is not a feedback", described, 'Send one as in settings: {"$": "Mean"}.'
@@ -146,7 +132,7 @@ def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Tria
 def budget_fields(study: Study) -> dict[str, Json]:
     """Return the progress of a study."""
     return {
-        "event": len(study._state.events),
+        "event": n_events(study),
         "budget": study.budget,
         "measured": study.measured,
         "pending": len(study.pending),
@@ -159,7 +145,9 @@ def _beyond(
     side: Side, study: Study, patches: bool = False, within: float | None = None, **limits: float
 ) -> Answer:
     thresholds = (
-        {} if "threshold" in limits else {"threshold": study.threshold, "misclassified": study.misclassified}
+        {}
+        if "threshold" in limits
+        else {"threshold": summary.threshold(study), "misclassified": summary.misclassified(study)}
     )
     need_field(patches or within is None, "within", "this is for patches", within, "Send patches as well.")
     likely = getattr(study, side)(**limits)
@@ -282,7 +270,7 @@ def _checked(name: str, value: Json, schema: Schema) -> Json:
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
-def new_study(recipe: Json) -> dict[str, Any]:
+def new_study(recipe: Json) -> Arguments:
     """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
     if not isinstance(recipe, Mapping):
         fix = "Send what `zonal new --template` has."

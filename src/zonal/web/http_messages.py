@@ -11,7 +11,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from zonal._types import Json
-from zonal.web.handlers import Answer, Misspoken, dumped, need_field
+from zonal.study.summary import Answer
+from zonal.web.handlers import Misspoken, dumped, need_field
 from zonal.web.routes import STATUSES, Schema
 from zonal.web.security import problem
 

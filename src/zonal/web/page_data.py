@@ -17,6 +17,8 @@ from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import CELLS, Map, panels_of
 from zonal.plotting.style import regions_of
+from zonal.study import summary
+from zonal.study.history import failed_rows, n_events, problem_of
 from zonal.study.study import Study
 from zonal.study.summary import beyond, is_empty
 from zonal.tree import TreeTable
@@ -31,17 +33,16 @@ FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 def answer(study: Study) -> Mapping[str, Json]:
     """Return the best regions, how certain that is, and the model: what follows from the posterior."""
     answer_data: dict[str, Json] = {"best": [], "stands_out": False, "whole": None, "model": None}
-    state = study._state
     answer_data["nodes"] = len(study.tree)
-    answer_data["failed"] = {str(row): row in state.blocked for row in {*state.failed_trials, *state.blocked}}
+    answer_data["failed"] = {str(row): blocked for row, blocked in failed_rows(study).items()}
     try:
         if is_empty(study):
             return answer_data
         tree = study.tree
         answer_data["best"] = [_best(study, recommended, tree) for recommended in study.recommend(BEST)]
         answer_data["stands_out"] = study.stands_out()
-        if study.threshold is not None:
-            wrong = {"threshold": study.threshold, "misclassified": study.misclassified}
+        if summary.threshold(study) is not None:
+            wrong = {"threshold": summary.threshold(study), "misclassified": summary.misclassified(study)}
             answer_data["beyond"] = {**wrong, "words": beyond(study)}
     except (StudyFileError, Exhausted):  # no posterior without the user-defined kernel
         return answer_data
@@ -64,7 +65,7 @@ def _model(study: Study) -> Mapping[str, Json] | None:
         model = study.model
     except InvalidInput:  # an empirical belief has no model
         return None
-    learned = study._state.problem.learned
+    learned = problem_of(study).learned
     noise = model.noise if isinstance(model.noise, float) else None
     by_weight: Any = study.settings.noise if model.noise is None else model.noise
     falls = by_weight.std if isinstance(by_weight, PerWeight) else None  # at weight 1
@@ -91,12 +92,12 @@ def values(study: Study) -> Mapping[str, Json]:
     tree = study.tree
     flags = FORBIDDEN * tree.forbidden + SMALLEST * tree.smallest
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
-    columns: dict[str, Json] = {"event": len(study._state.events), "count": tree.count.tolist()}
+    columns: dict[str, Json] = {"event": n_events(study), "count": tree.count.tolist()}
     columns |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
     if np.isnan(tree.mean).all():  # no posterior without the user-defined kernel
         return columns
     prior = tree.std / np.maximum(study.relative_std(), 1e-12)
-    if not is_empty(study) and study.threshold is not None:
+    if not is_empty(study) and summary.threshold(study) is not None:
         columns |= _held(study)
     return columns | {
         "mean": short_numbers(tree.mean),

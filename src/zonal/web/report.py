@@ -19,6 +19,7 @@ from zonal.plotting import Kind, PlotOptions, column_width
 from zonal.plotting.maps import Shapes
 from zonal.spaces.base import Overlapping
 from zonal.storage.journal import release
+from zonal.study.history import policy_of, problem_of
 from zonal.study.summary import headline, is_empty
 from zonal.web.methods_section import methods
 
@@ -155,9 +156,9 @@ def _cell(cell: Cell) -> str:
 
 def _settings(study: Study) -> str:
     """Return what was given, and what was used where the default has a meaning of its own."""
-    settings, problem = study.settings, study._state.problem
+    settings, problem = study.settings, problem_of(study)
     given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
-    usual = {"policy": f"{study._state.created.policy}, the default"}
+    usual = {"policy": f"{policy_of(study)}, the default"}
     if not problem.model_free:
         usual |= {"kernel": "learned", "noise": "learned"}
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"

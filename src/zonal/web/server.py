@@ -32,8 +32,9 @@ from zonal import __version__
 from zonal._types import Json
 from zonal.errors import InvalidInput, ZonalError, require
 from zonal.study.study import Study
+from zonal.study.summary import Answer
 from zonal.web import handlers, http_messages, page_data, routes
-from zonal.web.handlers import Answer, dumped, given, new_study
+from zonal.web.handlers import dumped, given, new_study
 from zonal.web.http_messages import as_bytes, as_json, body, number_of, query, tagged
 from zonal.web.overview import Stamp, stamp_of
 from zonal.web.routes import EVERY, STUDIES, STUDY, Unknown

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from zonal.errors import StudyFileError, require
 from zonal.storage.journal import REPLACED, is_study
+from zonal.study.history import n_events
 from zonal.study.study import Study
 from zonal.web.overview import StudyOverview, stamp_of
 from zonal.web.routes import Unknown
@@ -69,7 +70,7 @@ class OpenStudy:
     def answer(self, study: Study, what: Hashable, make: Callable[[Study], T]) -> tuple[int, T]:
         """Return the number of events, and an answer computed once for each; only in the study's own thread."""
         study.refresh()
-        at = len(study._state.events)
+        at = n_events(study)
         if what not in self.kept or self.kept[what][0] != at:
             content = make(study)
             self.kept = {
