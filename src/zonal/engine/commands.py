@@ -108,7 +108,9 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     if event.minus is not None:
         _check_functional(state, state.region(row), event)
     else:
-        _check_exact(state, int(state.structure.slot[row]), event.value, event.sem, state.relative_noise.item(row))
+        checks.consistent(
+            state, int(state.structure.slot[row]), event.value, event.sem, state.relative_noise.item(row)
+        )
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
@@ -133,17 +135,12 @@ def _is_last(state: State) -> bool:
     return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
-def _check_exact(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
-    """Raise if a value without noise contradicts an earlier one of the same region."""
-    checks.consistent(state, slot, value, sem, noise)
-
-
 def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, event.minus)
     if slot is not None:
         noise = event.noise if isinstance(event, events.Observed) else 0.0
-        _check_exact(state, slot, event.value, event.sem, noise)
+        checks.consistent(state, slot, event.value, event.sem, noise)
 
 
 def observe(state: State, observations: Sequence[events.Observed]) -> State:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, TypeVar
 
@@ -219,41 +219,31 @@ class State:
     def posterior_table(self) -> Tree:
         """The nodes with their posterior from told measurements."""
         sources = self.structure, self.posterior, self.told_counts
-        tree = self.derived("table", sources, lambda: self._table(*self._columns()))
+        tree = self.derived("table", sources, lambda: self._table(()))
         return tree if tree.pending is self.pending else tree.with_pending(self.pending)
-
-    def _columns(self) -> tuple[Floats, Floats]:
-        """Return mean and variance by row, from told measurements; what is not known is NaN."""
-        if self.has_no_posterior:
-            nothing = np.full(self.structure.size, np.nan)
-            return nothing, nothing
-        if self.problem.model_free:
-            return empirical_columns(self.ledger, self.structure.slot, self.prior_mean)
-        return self._by_row(self.posterior.mixture.columns)
-
-    def _by_row(self, columns: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        """Return mean and variance by row, from those by slot."""
-        mean, variance = columns
-        slots = self.structure.slot
-        return (mean, variance) if self.slots_are_rows else (mean.take(slots), variance.take(slots))
-
-    def _table(self, mean: Floats, variance: Floats) -> Tree:
-        """Return the nodes with a posterior."""
-        learned = self.fit_state.fit.model.noise or 0.0
-        measured = self.ledger, learned, self.told_counts, self.pending
-        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
 
     def policy_table(self, terms: RoundCosts | None = None) -> Tree:
         """The nodes as a policy should see them: pending trials make std smaller, and measurements may cost."""
-        tree = self._pending_table() if self.pending else self.posterior_table()
+        tree = self._table(self.pending.values()) if self.pending else self.posterior_table()
         return tree if terms is None else tree.with_costs(terms)
 
-    def _pending_table(self) -> Tree:
-        """Return the nodes with their posterior, in which trials pending count as measured."""
+    def _table(self, pending: Collection[Asked]) -> Tree:
+        """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
+        mean, variance = self._columns(pending)
+        learned_noise = self.fit_state.fit.model.noise or 0.0
+        measured = self.ledger, learned_noise, self.told_counts, self.pending
+        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
+
+    def _columns(self, pending: Collection[Asked]) -> tuple[Floats, Floats]:
+        """Return mean and variance by row; what is not known is NaN."""
+        slots = self.structure.slot
+        if self.has_no_posterior:
+            nothing = np.full(slots.size, np.nan)
+            return nothing, nothing
         if self.problem.model_free:
-            rows = [asked.row for asked in self.pending.values()]
-            return self._table(*empirical_columns(self.ledger, self.structure.slot, self.prior_mean, rows))
-        return self._table(*self._by_row(self.overlay().columns))
+            return empirical_columns(self.ledger, slots, self.prior_mean, [asked.row for asked in pending])
+        mean, variance = self.overlay().columns if pending else self.belief.columns
+        return (mean, variance) if self.slots_are_rows else (mean.take(slots), variance.take(slots))
 
     def overlay(self) -> MixtureOverlay:
         """Return the posterior including the trials pending; those asked for since the last time are added."""
