@@ -59,14 +59,20 @@ class AxisCovariance:
             return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
         if self._values.size < alike.listed:
             self._grow()
-        values = self._values
         if alike.others is not None:
-            values = np.concatenate((values[: alike.listed], self._means(alike.others, self._scale)))
-        mean = values.take(alike.case)
+            return self._with_others(alike, alike.others)
+        mean = self._values.take(alike.case)
         if mean.size and not mean.item(mean.argmax()) < np.inf:  # NaN
-            missing = mean != mean
-            self._compute(alike.case[missing])
-            mean[missing] = self._values.take(alike.case[missing])
+            self._compute(alike.case[mean != mean])
+            mean = self._values.take(alike.case)
+        return mean
+
+    def _with_others(self, alike: PairCases, others: Floats) -> Floats:
+        """Return the averages of pairs of which some have cases that are not in the list of the layout."""
+        is_listed = alike.case < alike.listed
+        mean = np.empty(alike.case.shape)
+        mean[is_listed] = self.of(PairCases(alike.case[is_listed], alike.listed, None))
+        mean[~is_listed] = self._means(others, self._scale).take(alike.case[~is_listed] - alike.listed)
         return mean
 
     def _grow(self) -> None:

@@ -76,6 +76,7 @@ class IntervalIndex:
         self._ranks = [0] if ranks is None else ranks
         self._kinds: list[tuple[float, int, bool]] = []  # width, view, and whether they are on the grid
         self._kind_of: dict[tuple[float, int, bool], int] = {}
+        self._kind_table = np.empty((3, 0))
         # Sorted names and their cases, replaced together: another thread may read them.
         self._names = np.array([np.inf + 0j]), np.zeros(1, dtype=np.intp)
         self._list = np.empty((6, 1 << 8))  # the geometry of cases
@@ -98,13 +99,11 @@ class IntervalIndex:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
-        width = self._side / pieces
-        centers: Floats = (2.0 * parts.astype(float) + 1.0) * (0.5 * width)
+        width, places = self._side / pieces, 2.0 * parts + 1.0
         if 0.5 * width * LARGEST_PLACE < self._side:
-            return self.keys(centers, np.full(len(parts), width), (0,) * len(parts), register=True)
+            return self.keys(places * (0.5 * width), np.full(len(parts), width), [0] * len(parts), register=True)
         key = np.ones((3, len(parts)))
-        key[KIND] = self._kind((width, 0, True))
-        np.rint(centers / self._unit, out=key[PLACE])
+        key[KIND], key[PLACE] = self._kind((width, 0, True)), places * round(0.5 * width / self._unit)
         return key
 
     def _kind(self, kind: tuple[float, int, bool]) -> int:
@@ -161,7 +160,7 @@ class IntervalIndex:
         if len(self._ranks) == 1:
             np.abs(lag, out=lag)
         else:  # with equal feedback the sign does not matter
-            order = self._ranks_of(ours) - self._ranks_of(theirs)
+            order = self._order(ours.astype(np.intp), theirs.astype(np.intp))
             lag = np.where(order == 0, np.abs(lag), np.where(order > 0, -lag, lag))
         names = np.empty(lag.shape, dtype=np.complex128)
         names.real, names.imag = lag, np.maximum(ours, theirs) * KINDS + np.minimum(ours, theirs)
@@ -181,18 +180,31 @@ class IntervalIndex:
 
     def _geometry(self, names: NDArray[np.complex128]) -> Floats:
         """Return the geometry of cases: with equal feedback the wider first, else in the order of feedbacks."""
-        kinds = np.stack(divmod(names.imag, KINDS)).astype(np.intp)
-        table = np.array(self._kinds, dtype=float).T
-        order = np.diff(self._ranks_of(kinds), axis=0)[0]
-        swap = (order < 0) | ((order == 0) & (np.diff(table[WIDTH, kinds], axis=0)[0] > 0))
-        (wide, narrow), views, on_grid = table[:, np.where(swap, kinds[::-1], kinds)]
-        cells_or_points = on_grid.all(axis=0) | (np.minimum(wide, narrow) <= NARROWEST * self._side)
-        return np.stack([names.real * self._unit, wide, narrow, *views, (order == 0) & ~cells_or_points])
+        table, above = self._table(), names.imag // KINDS
+        first, second = above.astype(np.intp), (names.imag - above * KINDS).astype(np.intp)
+        order = self._order(first, second)
+        swap = (order > 0) | ((order == 0) & (table[WIDTH].take(first) < table[WIDTH].take(second)))
+        first, second = np.where(swap, second, first), np.where(swap, first, second)
+        (wide, view, on_grid), (narrow, other_view, also) = table[:, first], table[:, second]
+        geometry = np.empty((6, names.size))
+        geometry[GAP], geometry[WIDE], geometry[NARROW] = names.real * self._unit, wide, narrow
+        geometry[FIRST], geometry[SECOND] = view, other_view
+        off_grid = (on_grid * also == 0) & (np.minimum(wide, narrow) > NARROWEST * self._side)
+        geometry[OFF_GRID] = off_grid & (order == 0)
+        return geometry
 
-    def _ranks_of(self, kinds: Floats | Ints) -> Ints:
-        """Return the ranks of the feedbacks of some kinds."""
-        ranks = np.array([self._ranks[view] for _, view, _ in self._kinds])
-        return ranks.take(kinds.astype(np.intp))
+    def _order(self, kinds: Ints, others: Ints) -> Ints | int:
+        """Return by how much the ranks of the feedbacks of kinds differ from those of others."""
+        if len(self._ranks) == 1:
+            return 0
+        ranks = np.array(self._ranks).take(self._table()[VIEW].astype(np.intp))
+        return np.asarray(ranks.take(kinds) - ranks.take(others))
+
+    def _table(self) -> Floats:
+        """Return what the intervals of each kind have in common, by column."""
+        if self._kind_table.shape[1] != len(self._kinds):
+            self._kind_table = np.array(self._kinds, dtype=float).T
+        return self._kind_table
 
 
 class ProductLayout:
