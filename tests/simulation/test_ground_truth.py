@@ -15,7 +15,7 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
-from zonal.plotting.outlines import outline
+from zonal.plotting.style import outline
 from zonal.simulation import Landscape, datasets, from_table
 from zonal.spaces import CategoricalAxis, ContinuousAxis
 

@@ -7,7 +7,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, cells, off_tree
-from zonal.plotting.outlines import outline
+from zonal.plotting.style import outline
 from zonal.spaces import PeriodicAxis, is_one_region
 
 EVERY_KIND = pytest.mark.parametrize("name", KINDS)

@@ -11,8 +11,7 @@ import numpy as np
 from zonal._types import Flags, Floats
 from zonal.errors import InvalidInput, require
 from zonal.plotting import style
-from zonal.plotting.outlines import outline
-from zonal.plotting.style import Mark, box, draw_marks, marks
+from zonal.plotting.style import Mark, box, draw_marks, marks, outline
 from zonal.spaces import ContinuousAxis, ProductRegion, Region, Space
 from zonal.spaces.axes import Symbol
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from zonal._types import Flags, Floats, Ints
 from zonal.plotting import style
-from zonal.plotting.outlines import outline, short_name
-from zonal.plotting.style import box, draw_marks, marks
+from zonal.plotting.style import box, draw_marks, marks, outline, short_name
 from zonal.spaces import Node, Region
 from zonal.study.summary import is_empty
 

@@ -16,8 +16,19 @@ from zonal.errors import plain_array, require
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
 from zonal.plotting.curves import Symbols, combinations
-from zonal.plotting.outlines import outline
-from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
+from zonal.plotting.style import (
+    FORBIDDEN,
+    Mark,
+    allowed,
+    area,
+    box,
+    draw_marks,
+    found_label,
+    marks,
+    outline,
+    star,
+    told,
+)
 from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, SubsetRegion
 from zonal.spaces.axes import Symbol
 from zonal.study.queries import mean_and_relative_std

@@ -19,8 +19,19 @@ from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
 from zonal.errors import positive_number, require
 from zonal.io.result_table import labelled
-from zonal.plotting.outlines import axis_note
-from zonal.spaces import Axis, ContinuousAxis, Region, Space
+from zonal.spaces import (
+    Axis,
+    ContinuousAxis,
+    Hierarchy,
+    IntegerAxis,
+    PeriodicAxis,
+    ProductRegion,
+    Region,
+    Sequences,
+    Space,
+)
+from zonal.spaces.axes import Part
+from zonal.spaces.hierarchy_names import JOINT
 from zonal.study import summary
 from zonal.study.summary import best_word, is_empty
 
@@ -244,6 +255,30 @@ def set_axis(ax: Axes, space: Space, j: int, which: str = "x") -> None:
     if axis.scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
     ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis_note(axis))))})
+
+
+def outline(region: Region) -> Floats:
+    """Return lower and upper edge on each axis of a plot, shape (d, 2)."""
+    if not isinstance(region, ProductRegion):
+        return region.bounds
+    return np.array([_edges(axis, part) for axis, part in region.along], dtype=float)
+
+
+def _edges(axis: Axis, part: Part) -> tuple[float, float]:
+    """Return where a part begins and ends; integers reach half a step beyond themselves."""
+    return part[2] if isinstance(axis, IntegerAxis) else axis.bounds(part)
+
+
+def short_name(region: Region) -> str:
+    """Return the name that is written into a region: the last part of a nested one's; "" if it has none."""
+    if isinstance(region.space, Hierarchy):
+        return region.name.split(JOINT)[-1]
+    return region.name if isinstance(region.space, Sequences) else ""
+
+
+def axis_note(axis: Axis) -> str:
+    """Return what plots add to the name of an axis: where it closes."""
+    return f"ring: {axis.high:g} is {axis.low:g}" if isinstance(axis, PeriodicAxis) else ""
 
 
 class Mark(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from zonal._types import Json
-from zonal.plotting.outlines import axis_note, outline, short_name
+from zonal.plotting.style import axis_note, outline, short_name
 from zonal.spaces import (
     Axis,
     AxisSpace,
