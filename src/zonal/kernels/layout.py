@@ -99,7 +99,7 @@ class IntervalIndex:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
-        width, places = self._side / pieces, 2.0 * parts + 1.0
+        width, places = self._side / pieces, 2.0 * parts.astype(float) + 1.0
         if 0.5 * width * LARGEST_PLACE < self._side:
             return self.keys(places * (0.5 * width), np.full(len(parts), width), [0] * len(parts), register=True)
         key = np.ones((3, len(parts)))

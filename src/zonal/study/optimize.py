@@ -124,7 +124,7 @@ def _notes(study: Study) -> str:
     state, space = study._state, study.space
     if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.max_depth() is not None:
         return notes
-    parts = {space.pieces(state.h_max + 1)[j] for j in space.continuous_axes}
+    parts = {space.partition.pieces(state.h_max + 1)[j] for j in space.continuous_axes}
     shown = " or ".join(map(str, sorted(parts)))
     return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
 
