@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from functools import wraps
 from http.client import HTTPException
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, NoReturn, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
@@ -224,43 +224,15 @@ class Remote(Study):
         event = self._state.observed[number][1]
         return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
 
-    @overload
-    def ask(
-        self,
-        n: None = None,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> Trial: ...
-    @overload
-    def ask(
-        self,
-        n: int,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> list[Trial]: ...
-    def ask(
-        self,
-        n: int | None = None,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next `n`: see `Study.ask`."""
+    def _ask(
+        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+    ) -> list[Trial]:
         number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
         limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
         now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
         token = errors.text(key, "key") or uuid.uuid4().hex
         answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
-        trials = [self._trial(trial) for trial in answer]
-        return trials[0] if n is None else trials
+        return [self._trial(trial) for trial in answer]
 
     def _claim(self, number: int, by: str, worker: str) -> Trial | None:
         answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
