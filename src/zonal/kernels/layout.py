@@ -99,7 +99,7 @@ class IntervalIndex:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
-        width, places = self._side / pieces, 2.0 * parts + 1.0
+        width, places = self._side / pieces, np.asarray(2.0 * parts + 1.0, dtype=np.float64)
         if 0.5 * width * LARGEST_PLACE < self._side:
             return self.keys(places * (0.5 * width), np.full(len(parts), width), [0] * len(parts), register=True)
         key = np.ones((3, len(parts)))
@@ -137,9 +137,9 @@ class IntervalIndex:
     def _cases(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of pairs of keys, which are broadcast; new ones are listed if all are registered."""
         names = self._named(keys, others)
-        known, numbers = self._names
-        at = known.searchsorted(names)
-        cases, is_new, listed = numbers.take(at), known.take(at) != names, self.cases
+        sorted_names, numbers = self._names
+        at = sorted_names.searchsorted(names)
+        cases, is_new, listed = numbers.take(at), sorted_names.take(at) != names, self.cases
         if not is_new.any():
             return PairCases(cases, listed, None)
         new = names[is_new]
@@ -168,12 +168,12 @@ class IntervalIndex:
 
     def _register(self, names: NDArray[np.complex128], geometry: Floats) -> None:
         """Add cases, with sorted names, to the list."""
-        known, cases = self._names
+        sorted_names, cases = self._names
         start, end = self.cases, self.cases + len(names)
         if end > self._list.shape[1]:
             self._list = np.concatenate((self._list, np.empty((6, end))), axis=1)
         self._list[:, start:end] = geometry
-        both = np.concatenate((known, names))
+        both = np.concatenate((sorted_names, names))
         order = both.argsort(kind="stable")  # two sorted parts are merged
         self._names = both.take(order), np.concatenate((cases, np.arange(start, end))).take(order)
         self.cases = end

@@ -18,7 +18,7 @@ from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, require, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Axis, ContinuousAxis, Part, Symbol, native
+from zonal.spaces.axes import Axis, ContinuousAxis, Part, Symbol
 from zonal.spaces.base import RESTORE, Node, PartLike, Region, RegionLike, Space, checked_node, checked_view
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.partition import AxisPartition
@@ -319,3 +319,8 @@ class AxisSpace(Space):
         parts = [[part[:2] for _, part in region.along] for region in regions]
         extents = np.array(parts, dtype=float).transpose(2, 0, 1)
         return Footprints(extents, None if others is None else tuple(others))
+
+
+def native(axes: Sequence[Axis], places: Floats) -> Floats:
+    """Return positions, shape (..., d), in the user's numbers."""
+    return np.stack([axis.native(places[..., j]) for j, axis in enumerate(axes)], axis=-1)
