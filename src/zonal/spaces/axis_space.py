@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, require, whole_number
@@ -298,7 +299,9 @@ class AxisSpace(Space):
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
         return parts_in_text(self, text)
 
-    def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
+    def arrange(
+        self, values: ArrayLike | Mapping[str, ArrayLike], what: str, axes: Sequence[str] | None = None
+    ) -> ArrayLike | None:
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
 

@@ -24,6 +24,7 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
+from zonal.io.dataframes import DataFrame, DataSeries
 from zonal.io.result_table import card, short
 from zonal.kernels.feedback import Feedback
 
@@ -39,6 +40,9 @@ PartLike = ArrayLike  # a part of an axis as users describe it: a pair of number
 # A region as users describe it: by its parts, by its members or their names, or by its own name.
 RegionLike: TypeAlias = "Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date"
 Forbidden: TypeAlias = "RegionLike | Sequence[RegionLike] | Callable[[Region], bool] | None"
+
+# Values of all smallest regions, or of all members, as users pass them: in order, or by name.
+Values: TypeAlias = "ArrayLike | Mapping[str, ArrayLike] | DataFrame | DataSeries | None"
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
