@@ -284,7 +284,9 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     if settings.get("policy") is None:
         if deepest is not None and space.partition.leaves(deepest) <= MOST_LEAVES:
             methods["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
-        methods["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
+        methods["Zonal, GPOO"] = StudyPlayer(
+            (*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space.partition))))
+        )
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
     if any(settings.get(name) for name in (*PRICES, "max_replicates")) or settings.get("forbidden") is not None:
         others = {name: Simple(method, given) for name, method in others.items()}
