@@ -155,7 +155,7 @@ def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
 
 def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:
     """Return the covariance of the averages over equal parts of an axis, or of its symbols."""
-    layout = axis.layout([0], max(cells, 2))
+    layout = axis.layout([0])
     keys = layout.cells(np.arange(cells), cells)
     return averages(layout, [axis.measure(Mean())], factor).of(layout.pairs(keys, keys))
 

@@ -171,7 +171,7 @@ class Axis(ABC):
     # Measures and kernels along the axis.
 
     @abstractmethod
-    def layout(self, ranks: list[int], arity: int) -> IntervalIndex | CategoryIndex:
+    def layout(self, ranks: list[int]) -> IntervalIndex | CategoryIndex:
         """Return the object that finds which pairs of parts are equivalent."""
 
     @abstractmethod
@@ -385,9 +385,9 @@ class ContinuousAxis(Axis):
 
     # Measures and kernels along the axis.
 
-    def layout(self, ranks: list[int], arity: int) -> IntervalIndex:
+    def layout(self, ranks: list[int]) -> IntervalIndex:
         """Return the object that finds which pairs of parts are equivalent."""
-        return IntervalIndex(self.side, ranks, arity)
+        return IntervalIndex(self.side, ranks)
 
     def measure(self, feedback: Feedback) -> Measure:
         """Return what a feedback measures of a part."""

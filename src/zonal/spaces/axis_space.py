@@ -313,7 +313,7 @@ class AxisSpace(Space):
 
     def layout(self, feedback: Feedback) -> ProductLayout:
         """Return the object that finds which pairs of regions are equivalent."""
-        return ProductLayout(self.axes, feedback, self.arity)
+        return ProductLayout(self.axes, feedback)
 
     def footprints(
         self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
