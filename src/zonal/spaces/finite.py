@@ -240,7 +240,8 @@ class FiniteSpace(Space):
     def arrange(self, values: Values, what: str) -> ArrayLike | None:
         """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
-            ordered: ArrayLike | None = in_order(values, self.label_sets, what)
+            column: Any = values
+            ordered: ArrayLike | None = in_order(column, self.label_sets, what)
             return ordered
         problem = f"{what} by name need members with labels"
         require(self.labels is not None, problem, self, "Pass one per point, in order.")
