@@ -8,16 +8,18 @@ import numpy as np
 
 from zonal.engine import replies
 from zonal.engine.binding import bound_policy
-from zonal.engine.events import Expanded, Split
+from zonal.engine.events import Expanded, Observed, Split
 from zonal.engine.possible import NONE, Possible
 from zonal.engine.settings import is_of_user
 from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import Exhausted, StudyFileError
+from zonal.spaces import with_feedback
 
 MAX_PARTS = (
     64  # of a cell of the initial design that are tested with the user's `forbidden`, to find an allowed one
 )
+MAX_GROWTH = 2  # times the nodes that a policy may ask for, so that what was observed later has room too
 
 
 def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
@@ -60,7 +62,10 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 
 
 def grow(draft: State, t: int, forgiving: bool = False) -> None:
-    """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
+    """Split what the policy wants split before round `t`, and what leads to regions that were observed.
+
+    If `forgiving`, stop where the user's functions fail.
+    """
     before = draft.structure.size
     bound, model_views = bound_policy(draft), partial(views, draft)
     while draft.structure.splittable.any():
@@ -69,7 +74,7 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
             "nodes_to_expand",
             draft.structure,
         )
-        able = [row for row in rows if draft.may_split(row)]
+        able = [row for row in rows if draft.may_split(row)] or _toward_observed(draft)
         if not able:
             return
         try:
@@ -80,6 +85,55 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
                 return
             raise
         draft.apply_event(split)
+
+
+def _toward_observed(draft: State) -> list[int]:
+    """Return the leaves to split next on the way to nodes that were observed but are not in the tree yet.
+
+    What was measured may be the best and must be recommended. Those of the highest mean come first while there is
+    room for more nodes.
+    """
+    structure, room = draft.structure, MAX_GROWTH * draft.problem.frame.max_nodes - draft.structure.size
+    wanted = _off_tree_paths(draft) if room > 0 and not draft.problem.empirical else {}
+    if not wanted:
+        return []
+    mean, leaves = draft.belief.columns[0], dict[int, None]()
+    for slot in sorted(wanted, key=lambda slot: (-mean[slot], slot)):
+        row, path = 0, iter(wanted[slot])
+        while structure.first_child[row] >= 0:
+            row = int(structure.first_child[row]) + next(path)
+        if draft.may_split(row):
+            leaves[row] = None
+    return list(leaves)[: max(1, room // draft.problem.space.arity)]
+
+
+def _off_tree_paths(draft: State) -> dict[int, tuple[int, ...]]:
+    """Return the path to each node that was observed as trials measure it and is not in the tree, by slot."""
+    known, paths = draft.problem.paths, dict[int, tuple[int, ...]]()
+    absent = {slot: key for key, slot in draft.off_tree_slots.items() if known.get(key, ()) is not None}
+    for slot, event in draft.observed if absent else ():
+        if slot in absent:
+            key = absent.pop(slot)
+            path = known[key] = known[key] if key in known else _path(draft, event)
+            if path is not None:
+                paths[slot] = path
+    return paths
+
+
+def _path(draft: State, event: Observed) -> tuple[int, ...] | None:
+    """Return which child leads to an observed region at each depth, None if it is not a node as trials measure."""
+    region, space = with_feedback(event.region, event.feedback), draft.problem.space
+    path, node_region = list[int](), space.cell((0, 0), draft.problem.feedback)
+    if not draft.measured_as_asked(region, event.minus):
+        return None
+    while node_region.key != region.key and len(path) <= draft.h_max and space.may_split(node_region):
+        parts = space.split(node_region)
+        inside = [at for at, part in enumerate(parts) if part.contains(region)]
+        if not inside:
+            return None
+        path.append(inside[0])
+        node_region = parts[inside[0]]
+    return tuple(path) if node_region.key == region.key else None
 
 
 def prepare(draft: State) -> None:

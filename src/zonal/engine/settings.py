@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import takewhile
 from typing import Any, Literal, TypedDict
@@ -246,10 +246,11 @@ class Problem:
         self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
         self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
+        self.paths: dict[Hashable, tuple[int, ...] | None] = {}  # to regions observed, child by child; None: no node
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "bound": None, "smallest": None, "weights": {}}
+        return {**vars(self), "bound": None, "smallest": None, "weights": {}, "paths": {}}
 
     def n_affordable(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
