@@ -33,7 +33,9 @@ def observed(**settings: Any) -> zn.Study:
 
 
 def names(study: zn.Study) -> set[str]:
-    return {study.space.cell((int(h), int(i))).name for h, i in zip(study.tree.depth, study.tree.index, strict=True)}
+    return {
+        study.space.cell((int(h), int(i))).name for h, i in zip(study.tree.depth, study.tree.index, strict=True)
+    }
 
 
 @pytest.mark.parametrize("model", [GIVEN, {"kernel": None, "noise": None}], ids=["given", "learned"])

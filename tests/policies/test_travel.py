@@ -25,8 +25,8 @@ def measure() -> Any:
     return zn.simulate(hills, zn.Mean(), noise=0.3, rng=2)
 
 
-def travelled(trials: tuple[zn.Trial, ...]) -> float:
-    return float(np.abs(np.diff([trial.region.center[0] for trial in trials])).sum())
+def travelled(study: zn.Study) -> float:
+    return float(np.abs(np.diff([trial.region.center[0] for trial in study.trials])).sum())
 
 
 @given_or_learned
@@ -34,9 +34,9 @@ def test_who_knows_what_travel_costs_measures_more_for_the_same_cost(model: dict
     aware = zn.Study(LINE, budget=BUDGET, travel=SPEED, rng=3, **model)
     aware.optimize(measure())
     blind, instrument = zn.Study(LINE, budget=aware.measured, rng=3, **model), measure()
-    while blind.remaining and blind.measured + SPEED * travelled(blind.trials) < BUDGET:
+    while blind.remaining and blind.measured + SPEED * travelled(blind) < BUDGET:
         blind.tell(trial := blind.ask(), instrument(trial.region))
-    assert aware.spent == pytest.approx(aware.measured + SPEED * travelled(aware.trials))
+    assert aware.spent == pytest.approx(aware.measured + SPEED * travelled(aware))
     assert aware.measured > 1.2 * blind.measured
 
 

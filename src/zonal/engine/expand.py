@@ -109,12 +109,12 @@ def _toward_observed(draft: State) -> list[int]:
 
 def _off_tree_paths(draft: State) -> dict[int, tuple[int, ...]]:
     """Return the path to each node that was observed as trials measure it and is not in the tree, by slot."""
-    known, paths = draft.problem.paths, dict[int, tuple[int, ...]]()
-    absent = {slot: key for key, slot in draft.off_tree_slots.items() if known.get(key, ()) is not None}
+    cache, paths = draft.problem.paths, dict[int, tuple[int, ...]]()
+    absent = {slot: key for key, slot in draft.off_tree_slots.items() if cache.get(key, ()) is not None}
     for slot, event in draft.observed if absent else ():
         if slot in absent:
             key = absent.pop(slot)
-            path = known[key] = known[key] if key in known else _path(draft, event)
+            path = cache[key] = cache[key] if key in cache else _path(draft, event)
             if path is not None:
                 paths[slot] = path
     return paths

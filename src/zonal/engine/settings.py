@@ -246,7 +246,7 @@ class Problem:
         self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
         self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
-        self.paths: dict[Hashable, tuple[int, ...] | None] = {}  # to regions observed, child by child; None: no node
+        self.paths: dict[Hashable, tuple[int, ...] | None] = {}  # to observed regions; None: no node
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
     def __getstate__(self) -> dict[str, Any]:
