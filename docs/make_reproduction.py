@@ -581,7 +581,8 @@ def growth(job: Job, anchors: Anchors) -> str:
             preset, library = seconds(authors_search("f1", "GPOO", 10, n)), seconds(library_search("f1", 10, n))
             ratios = [f"{theirs / ours:.0f}" for ours in (preset, library)]
             rows.append([str(n), f"{theirs:.3g}", f"{preset:.3f}", ratios[0], f"{library:.3f}", ratios[1]])
-    return table(["N", "the authors' code, s", "`authors` preset, CPU s", "ratio", "`Study`, CPU s", "ratio"], rows)
+    heads = ["the authors' code, s", "`authors` preset, CPU s", "ratio", "`Study`, CPU s", "ratio"]
+    return table(["N", *heads], rows)
 
 
 def total_times(job: Job) -> str:

@@ -24,10 +24,10 @@ LEAST_NOISE = 1e-6  # of the variance of the rewards
 
 
 def default_model(places: torch.Tensor, values: torch.Tensor, noise: torch.Tensor | None, symbols: bool) -> Any:
-    """Return BoTorch's default model, for symbols its model of categories; its noise is learned."""
+    """Return BoTorch's default model, for symbols its model of categories; noise is learned unless it is given."""
     if symbols:
-        return fitted(MixedSingleTaskGP(places, values, cat_dims=list(range(places.shape[1]))))
-    return fitted(SingleTaskGP(places, values))
+        return fitted(MixedSingleTaskGP(places, values, cat_dims=list(range(places.shape[1])), train_Yvar=noise))
+    return fitted(SingleTaskGP(places, values, train_Yvar=noise))
 
 
 def matched_model(places: torch.Tensor, values: torch.Tensor, noise: torch.Tensor | None, symbols: bool) -> Any:
