@@ -41,6 +41,7 @@ CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes 
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
+FEW = 10  # measurements: with fewer there is none to spare for going step by step
 SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
 MOST_FOLLOWED = 2  # measurements at a smallest region by the guard
 
@@ -105,7 +106,8 @@ class BoundKnowledgeGradient(BoundPolicy):
         choice = self._guarded(tree, unseen) if guard else None
         if choice is not None:
             return choice
-        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
+        by_steps = vague and self.context.budget >= FEW
+        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=by_steps)
         # Until something stands out, the models cannot tell what longer measurements would show.
         return self._largest_gain(tree, members, questions, free=not vague)
 
