@@ -121,7 +121,7 @@ def rings() -> str:
     before = (
         "60 pointings (with a noise of 2 everywhere, where the tables above have up to 5 on bright patches): on "
     )
-    before += "the sky as it is the search on a ring found the brightest patch in"
+    before += "on the sky as it is the search on a ring found the brightest patch in"
     after = "with the sky turned (without `--as-it-is`) so"
     return f"{before} {found[0]} and the one on an axis cut open in {found[1]}; {after}"
 
