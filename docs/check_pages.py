@@ -14,14 +14,16 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples"), str(DOCS)]
 DATA = Path(os.environ.get("ZONAL_DATA", ROOT.parent / "shared" / "data"))  # tables that are not shipped
 RUNS = 30  # of the applications
 
@@ -68,6 +70,11 @@ def words(line: str) -> list[str]:
     return re.sub(r"[|*]", " ", line).split()
 
 
+def example(name: str) -> Any:
+    """Return a module of the examples, or one that makes a page."""
+    return import_module(name)
+
+
 def table(name: str) -> Path:
     """Return the path of a table that is not shipped."""
     path = DATA / name
@@ -83,9 +90,7 @@ def of(printed: object, name: str) -> str:
 
 def healpix() -> str:
     """Return the row of the default on HEALPix."""
-    import radio_telescope
-    import skies
-
+    radio_telescope, skies = example("radio_telescope"), example("skies")
     from zonal.simulation.rehearsal import rehearse
 
     sky = skies.healpix_tree()
@@ -96,9 +101,7 @@ def healpix() -> str:
 
 def by_the_clock() -> str:
     """Return the row of the default that knows what measurements cost."""
-    import telescope_time as clock
-    from campaigns import settled
-
+    clock, settled = example("telescope_time"), example("campaigns").settled
     from zonal.simulation import datasets
     from zonal.simulation.rehearsal import StudyPlayer, rehearse
 
@@ -128,9 +131,7 @@ def rings() -> str:
 
 def official_areas() -> str:
     """Return the row of the default by the official areas of the census."""
-    import census
-    from campaigns import settled
-
+    census, settled = example("census"), example("campaigns").settled
     from zonal.simulation.rehearsal import everybody, rehearse
 
     areas = census.landscapes(table("census_au_sa2.csv"))["official areas"]
@@ -142,9 +143,7 @@ def official_areas() -> str:
 
 def by_prefix() -> str:
     """Return the row of the default on pools of DNA by their prefix."""
-    import dna
-    from campaigns import settled
-
+    dna, settled = example("dna"), example("campaigns").settled
     from zonal.simulation.rehearsal import everybody, rehearse
 
     pools = dna.by_prefix()
@@ -154,11 +153,10 @@ def by_prefix() -> str:
 
 def power() -> str:
     """Return the row of ten measurements of the quiet instrument."""
-    import power as example
-
     import zonal as zn
 
-    return of(zn.power(example.STRIP, [10], noise=example.NOISES["a quiet instrument"], runs=50), "10")
+    page = example("power")
+    return of(zn.power(page.STRIP, [10], noise=page.NOISES["a quiet instrument"], runs=50), "10")
 
 
 def gradients() -> str:
@@ -175,9 +173,7 @@ def gradients() -> str:
 
 def equal_looks() -> str:
     """Return a row of the table that follows from the table above it."""
-    import make_gradients
-
-    return next(line for line in make_gradients.at_equal_looks() if line.startswith("| f1 | default"))
+    return next(line for line in example("make_gradients").at_equal_looks() if line.startswith("| f1 | default"))
 
 
 def half() -> str:

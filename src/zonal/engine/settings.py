@@ -298,8 +298,8 @@ class Problem:
 
     def affordable_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth whose cells are at most 2/5 of the measurements, or 4 where these are half of them."""
-        few = min(n_measurements // 2, MIN_DESIGN_CELLS)
-        max_cells = min(max(2 * n_measurements // 5, few, 2), MAX_DESIGN_CELLS)
+        half = min(n_measurements // 2, MIN_DESIGN_CELLS)
+        max_cells = min(max(2 * n_measurements // 5, half, 2), MAX_DESIGN_CELLS)
         return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
 
     def noise_of(self, region: Region) -> float:
