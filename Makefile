@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications clean
+.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications pages-check clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -30,8 +30,8 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test tests test-oldest test-ray docs torture arena paper reproduction applications: export OPENBLAS_NUM_THREADS := 1
-test tests test-oldest arena applications: export MPLBACKEND := Agg
+test tests test-oldest test-ray docs torture arena paper reproduction applications pages-check: export OPENBLAS_NUM_THREADS := 1
+test tests test-oldest arena applications pages-check: export MPLBACKEND := Agg
 # Whatever the shell says, bytecode is kept: the tests start hundreds of processes and rewrite their own assertions.
 test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
@@ -91,6 +91,9 @@ reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both
 
 applications: $(READY) ## rerun the applications and the power analysis, and renew their pages and pictures
 	@$(BIN)/python docs/make_applications.py
+
+pages-check: $(READY) ## play a row of each page's tables again; fail, with page and row, where it shows something else
+	@$(BIN)/python docs/check_pages.py
 
 arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stopped; renew docs/arena.md
 	@$(BIN)/python -m benchmarks.arena $(ARENA)

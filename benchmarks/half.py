@@ -10,6 +10,10 @@ each, and compared by seed, also with those of another checkout:
 What each part of the default is worth, the other parts being as they are: runs are kept in a folder, a file each:
 
     python -m benchmarks.half parts FOLDER --runs 40 --seed 50000 --page parts
+
+Fairer bars than GPOO at N = 80, on seeds of their own:
+
+    python -m benchmarks.half bars --runs 40 --seed 95000 --page bars
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import json
 import warnings
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,25 +42,54 @@ PAPER = 80  # measurements of the paper's search
 LOST = 0.05  # by which more is lost where another hill than the best is taken
 
 
-def regret(name: Any, seed: int, budget: int, turned: bool) -> float:
-    """Return f* less the true average over the region found, in units of the paper's functions."""
+CELLS = 256  # smallest cells of the default and of GP-UCB
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search on one of the paper's functions found, and the truth."""
+
+    result: zn.Result
+    measure: Any
+    optimum: float
+
+    def regret(self, region: zn.Region | None = None) -> float:
+        """Return f* less the true average over a region, that found by default, in units of the functions."""
+        return float(self.optimum - self.measure.average(region or self.result.region)) / SCALE
+
+    def best_part(self) -> float:
+        """Return the regret of the best 1/256 of the space within the region found: what is not its size."""
+        ((low, high),) = self.result.region.bounds
+        box = zn.Box([(0, 1)], smallest=1 / CELLS)
+        first, last = round(low * CELLS), max(round(low * CELLS) + 1, round(high * CELLS))
+        return min(self.regret(box.cell((8, at))) for at in range(first, last))
+
+
+def search(name: Any, seed: int, budget: int, turned: bool, who: str) -> Searched:
+    """Play the default, GP-UCB or the paper's GPOO; the latter two are given kernel, noise and mean."""
     rng = np.random.default_rng([seed, int(name[1])])
-    own = zn.reward_function(name, "authors", float(rng.uniform(-0.04, 0.04)))
+    function = zn.reward_function(name, "authors", float(rng.uniform(-0.04, 0.04)))
 
     def f(points: Any) -> Any:
-        return OFFSET + SCALE * np.asarray(own(1 - points if turned else points))
+        return OFFSET + SCALE * np.asarray(function(1 - points if turned else points))
 
     feedback = zn.Average(10)
     measure = zn.simulate(f, feedback, SCALE * NOISE, rng)
-    settings: dict[str, Any] = {"space": zn.Box([(0, 1)], smallest=1 / 256)}
-    if budget == PAPER:
-        policy = zn.GPOO(zn.GeometricDelta(14 * SCALE, 0.5))
-        kernel = zn.RBF(0.1 * SCALE**2, 0.05)
-        settings = {"space": [(0, 1)], "policy": policy, "kernel": kernel, "noise": SCALE * NOISE, "mean": OFFSET}
+    settings: dict[str, Any] = {"space": zn.Box([(0, 1)], smallest=1 / CELLS)}
+    if who != "default":
+        settings |= {"kernel": zn.RBF(0.1 * SCALE**2, 0.05), "noise": SCALE * NOISE, "mean": OFFSET}
+        settings |= {"policy": zn.UCB()} if who == "UCB" else {}
+    if who == "GPOO":
+        settings |= {"space": [(0, 1)], "policy": zn.GPOO(zn.GeometricDelta(14 * SCALE, 0.5))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", zn.ModelWarning)
-        found = zn.maximize(measure, budget=budget, feedback=feedback, rng=seed, **settings)
-    return (OFFSET + SCALE * true_optimum(own)[1] - measure.average(found.region)) / SCALE
+        result = zn.maximize(measure, budget=budget, feedback=feedback, rng=seed, **settings)
+    return Searched(result, measure, OFFSET + SCALE * true_optimum(function)[1])
+
+
+def regret(name: Any, seed: int, budget: int, turned: bool) -> float:
+    """Return f* less the true average over the region found, in units of the paper's functions."""
+    return search(name, seed, budget, turned, "GPOO" if budget == PAPER else "default").regret()
 
 
 @click.group()
@@ -136,8 +170,10 @@ def compare(path: Path, other: Path | None, page: str | None) -> None:
         marked.put(page, shown)
 
 
-def repeated(tree: Any, questions: Any, prepared: Any, rough: Any, exact: Any, few: int, *_: Any) -> Any:
-    """Return the question of the largest gain for 1, 2, 4, 8 or 16 measurements, whatever number is best."""
+def several_measurements(
+    tree: Any, questions: Any, prepared: Any, rough: Any, exact: Any, few: int, *_: Any
+) -> Any:
+    """Return the question of the largest gain for each of 1, 2, 4, 8 or 16 measurements, whatever is best."""
     repeats = np.tile([1.0, 2.0, 4.0, 8.0, 16.0], len(questions))
     at = np.repeat(np.arange(len(questions)), 5)
     ready = prepared(at, repeats)
@@ -162,8 +198,40 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "the guard never": [(knowledge_gradient, "OFTEN", NO_RETRY), (knowledge_gradient, "SELDOM", NO_RETRY)],
     "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
     "not step by step": [(knowledge_gradient.BoundKnowledgeGradient, "questions", any_step)],
-    "a gain of several measurements": [(knowledge_gradient, "largest", repeated)],
+    "a gain of several measurements": [(knowledge_gradient, "largest", several_measurements)],
 }
+
+
+@main.command()
+@click.option("--runs", default=40)
+@click.option("--seed", default=95000, help="Of the first run.")
+@click.option("--page", help="Between which marks of docs/method.md the table goes too.")
+def bars(runs: int, seed: int, page: str | None) -> None:
+    """Play against GP-UCB over the same cells, given the kernel; say how much of GPOO's regret is cell size."""
+    regrets: dict[str, list[list[float]]] = {}
+    for name in FUNCTIONS:
+        columns: dict[str, list[float]] = {}
+        for at in range(seed, seed + runs):
+            paper = search(name, at, PAPER, at % 2 == 1, "GPOO")
+            for who, value in {
+                "40, the default, nothing given": regret(name, at, PAPER // 2, at % 2 == 1),
+                "40, GP-UCB over 256 cells, given kernel and noise": search(
+                    name, at, PAPER // 2, at % 2 == 1, "UCB"
+                ).regret(),
+                f"{PAPER}, the paper's GPOO, given kernel, noise and c": paper.regret(),
+                "the best 1/256 of the space within GPOO's cell": paper.best_part(),
+            }.items():
+                columns.setdefault(who, []).append(value)
+        for who, values in columns.items():
+            regrets.setdefault(who, []).append(values)
+    lines = [
+        [who, *(f"{np.mean(values):.4f} ± {np.std(values) / np.sqrt(runs):.4f}" for values in by_function)]
+        for who, by_function in regrets.items()
+    ]
+    shown = marked.table([f"N, {runs} runs, seeds {seed} on", *FUNCTIONS], lines)
+    click.echo(shown)
+    if page:
+        marked.put(page, shown)
 
 
 @main.command()

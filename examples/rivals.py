@@ -2,15 +2,15 @@
 
     python examples/rivals.py radio_telescope
 
-BoTorch cannot be told that a reading is an average over a larger region, so it measures smallest regions, as
-points. It needs the extra `arena`.
+BoTorch measures smallest regions, as points, with the models of the arena: its default, and one with Zonal's
+priors. It needs the extra `arena`.
 """
 
 import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
@@ -26,9 +26,9 @@ import zonal as zn
 from zonal.simulation import Landscape
 from zonal.simulation.rehearsal import Player, cut, everybody, rehearse
 
+ROOT = Path(__file__).resolve().parents[1]  # of the checkout, whose arena has BoTorch's models
 PAGES = ("radio_telescope", "census", "dna")
 FIRST = 8  # regions at random before BoTorch has a model
-OFTEN = 40  # measurements up to which it is fitted after each; after every fifth from there on
 SAMPLES = 64  # of the posterior, for its acquisition
 ABSENT = 3  # exit code where BoTorch is not installed
 
@@ -40,37 +40,53 @@ class BoTorch:
     Attributes
     ----------
     features : callable
-        Region to its coordinates: what is known of where it lies.
+        Region to its coordinates, what is known of where it lies; or to the numbers of its letters.
     noise : callable, optional
         Region to its noise, where that is known; else it is learned.
     once : bool
         Whether a second measurement of a region brings nothing.
+    symbols : bool
+        Whether features are numbers of symbols, which have no order.
+    matched : bool
+        Whether the model has the priors of Zonal's, and an output scale.
+    by_reading : bool
+        Whether it names the region of its highest reading, not that of the highest posterior mean.
     """
 
     features: Callable[[zn.Region], Iterable[float]]
     noise: Callable[[zn.Region], float] | None = None
     once: bool = False
+    symbols: bool = False
+    matched: bool = False
+    by_reading: bool = False
 
     def __call__(self, landscape: Landscape, instrument, budget: int, rng: np.random.Generator) -> zn.Region:
-        """Return the region of the highest posterior mean."""
+        """Return the region that it names."""
         import torch
         from botorch.acquisition import qLogNoisyExpectedImprovement
         from botorch.sampling import SobolQMCNormalSampler
 
+        sys.path.insert(0, str(ROOT))
+        from benchmarks.arena.gpytorch_models import default_model, matched_model
+
         torch.set_num_threads(1)
         torch.manual_seed(int(rng.integers(2**31)))
-        space = landscape.space
+        space, fitted = landscape.space, matched_model if self.matched else default_model
         cells = cut(space, space.max_depth())
         places = np.array([self.features(cell) for cell in cells], dtype=float)
-        x = torch.tensor((places - places.min(axis=0)) / np.ptp(places, axis=0))
+        x = torch.tensor(places if self.symbols else (places - places.min(axis=0)) / np.ptp(places, axis=0))
         given = None if self.noise is None else torch.tensor([self.noise(cell) ** 2 for cell in cells]).double()
         seen = rng.choice(len(cells), min(FIRST, budget), replace=False).tolist()
         values = [instrument(cells[at]) for at in seen]
-        last = None
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             while True:
-                model = last = self._model(x, seen, values, given, last)
+                if len(seen) >= budget and self.by_reading:
+                    return cells[seen[int(np.argmax(values))]]
+                known = None if given is None else given[seen].unsqueeze(-1)
+                with torch.enable_grad():
+                    y = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
+                    model = fitted(x[seen], y, known, self.symbols)
                 if len(seen) >= budget:
                     return cells[int(model.posterior(x.unsqueeze(1)).mean[:, 0, 0].argmax())]
                 sampler = SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=len(seen))
@@ -80,24 +96,6 @@ class BoTorch:
                     score[seen] = -torch.inf
                 seen.append(int(score.argmax()))
                 values.append(instrument(cells[seen[-1]]))
-
-    def _model(self, x, seen: list[int], values: list[float], given, last):
-        """Return BoTorch's default model of the readings, fitted anew or with the parameters of the last."""
-        import torch
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from gpytorch.mlls import ExactMarginalLogLikelihood
-
-        y = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
-        known = None if given is None else given[seen].unsqueeze(-1)
-        model = SingleTaskGP(x[seen], y, train_Yvar=known)
-        if last is not None and len(seen) > OFTEN and len(seen) % 5:
-            own = {name: value for name, value in last.state_dict().items() if "outcome_transform" not in name}
-            model.load_state_dict(model.state_dict() | own)
-            return model.eval()
-        with torch.enable_grad():
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return model
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,8 @@ class Game:
 
 
 def letters(region: zn.Region) -> list[float]:
-    """Return the fixed letters of a pool, one number for each letter at each place: 1 where it stands, else 0."""
-    return [float(letter == own) for own in region.name[: dna.FIXED] for letter in "ACGT"]
+    """Return the numbers of the fixed letters of a pool."""
+    return [float("ACGT".index(letter)) for letter in region.name[: dna.FIXED]]
 
 
 def games(page: str, country: Path) -> Iterator[Game]:
@@ -134,7 +132,19 @@ def games(page: str, country: Path) -> Iterator[Game]:
     else:
         budget = round(dna.SHARE * 4**dna.FIXED)
         own = {"halving": halving}
-        yield Game("by prefix", dna.by_prefix(), budget, dna.RELATIVE, dna.assay, BoTorch(letters), own)
+        yield Game(
+            "by prefix", dna.by_prefix(), budget, dna.RELATIVE, dna.assay, BoTorch(letters, symbols=True), own
+        )
+
+
+def ways(botorch: BoTorch) -> dict[str, Player]:
+    """Return BoTorch as it is, with Zonal's priors, and, where every reading is of another region, by reading."""
+    named: dict[str, Player] = {"BoTorch": botorch}
+    if not botorch.symbols:
+        named["BoTorch, matched prior"] = replace(botorch, matched=True)
+    if botorch.once:
+        named["BoTorch, best reading"] = replace(botorch, by_reading=True)
+    return named
 
 
 def main(page: str, runs: int, country: Path) -> int:
@@ -143,7 +153,7 @@ def main(page: str, runs: int, country: Path) -> int:
         print("BoTorch is not installed: pip install 'zonal[arena]'. Its rows stay as they were.", file=sys.stderr)
         return ABSENT
     for game in games(page, country):
-        players = settled({**game.others, "BoTorch": game.botorch}, game.look)
+        players = settled({**game.others, **ways(game.botorch)}, game.look)
         table = rehearse(game.landscape, game.budget, game.noise, runs, players).table()
         print(f"{game.name}: {game.budget} measurements, {runs} runs\n{table}\n", flush=True)
     return 0

@@ -11,6 +11,7 @@ import numpy as np
 import zonal as zn
 from benchmarks.acting import TIMES
 from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, all_budgets
+from benchmarks.arena.entropy import InformationGain, MaxValueEntropy
 from benchmarks.arena.problems import Case, Problem
 from zonal.policies.baselines import MOST_LEAVES
 
@@ -112,6 +113,11 @@ def given(problem: Problem) -> dict[str, Any]:
     return {"space": [(0, 1)], "policy": policy, "kernel": zn.RBF(0.1, 0.05), "noise": 0.1}
 
 
+def as_given(problem: Problem) -> dict[str, Any]:
+    """Return the noise where it depends on the region, else nothing."""
+    return {"noise": problem.noise} if callable(problem.noise) else {}
+
+
 def countable(case: Case) -> tuple[int, ...]:
     """Return the budgets of a case with no more smallest cells than a policy over all of them can hold."""
     return all_budgets(case) if case.cells <= MOST_LEAVES else ()
@@ -124,7 +130,12 @@ def drawable(case: Case) -> tuple[int, ...]:
 
 def with_falling_noise(case: Case) -> tuple[int, ...]:
     """Return the budgets of a case whose noise depends on the region."""
-    return case.budgets if case.group == "noise" else ()
+    return case.budgets if case.group in ("noise", "sparse", "privacy") else ()
+
+
+def with_noise_per_weight(case: Case) -> tuple[int, ...]:
+    """Return the budgets of a case whose noise falls as one over the root of the size."""
+    return case.budgets if case.group in ("noise", "sparse") else ()
 
 
 def of_paper(case: Case) -> tuple[int, ...]:
@@ -163,7 +174,21 @@ def contestants() -> list[Contestant]:
             "Zonal, noise said to fall",
             "the default with `noise=zn.PerWeight()`: how large the noise is, is learned",
             lambda problem: {"noise": zn.PerWeight()},
-            with_falling_noise,
+            with_noise_per_weight,
+        ),
+        one(
+            "Zonal, information gain",
+            "region sensing's criterion under Zonal's models: the region whose result tells most about f; noise "
+            "that depends on the region is given",
+            lambda problem: {"policy": InformationGain()} | as_given(problem),
+            countable,
+        ),
+        one(
+            "Zonal, max-value entropy",
+            "the criterion of the paper's successor under Zonal's models: the region whose result tells most "
+            "about the highest average; noise that depends on the region is given",
+            lambda problem: {"policy": MaxValueEntropy()} | as_given(problem),
+            countable,
         ),
         one("Zonal, GPOO", "`GPOO`, everything learned", gpoo),
         one("Zonal, UCB", f"`UCB()`; {few}", lambda problem: {"policy": zn.UCB()}, countable),

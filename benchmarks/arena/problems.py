@@ -33,6 +33,8 @@ GROUPS = {
     "sky": "The hydrogen sky (HI4PI)",
     "dna": "DNA (TFBind8)",
     "noise": "Noise that falls with the size of a region",
+    "sparse": "Sparse signals, where region sensing comes from",
+    "privacy": "Averages with noise added for privacy",
     "time": "How long to look",
     "travel": "Travel",
     "above": "The set above a threshold",
@@ -46,6 +48,8 @@ BBOB = {"sphere": 1, "step-ellipsoid": 7, "Schaffers": 17, "Gallagher 101": 21, 
 LENGTHSCALES = {1: 0.1, 2: 0.2, 4: 0.4}  # of draws, in widths of the space
 CELLS = {1: 256, 2: 32, 4: 8, 5: 8}  # along each axis
 FEATURES = 2048  # waves of a draw
+SPARSE_NOISE = 0.1  # of a smallest cell, relative to a signal
+PRIVATE_NOISE = 2.0  # of a smallest cell, in standard deviations of the averages
 WINDOW = (
     4.5  # half the width of what is seen of BBOB's [-5, 5]: optima lie in [-4, 4], and none is lost by a shift
 )
@@ -197,6 +201,7 @@ def paper(name: str) -> Case:
         return Problem(space, averages, instrument, 0.1, feedback, true_optimum(f)[1])
 
     about = f"the paper's {name}, moved by up to 0.04; 256 cells, averages of 10 points, noise 0.1"
+    about += "; the default's prior of lengthscales was kept wide for its sake" if name == "f3" else ""
     return Case(name, "peers", about, (20, 40, 80), (CELLS[1],), draw)
 
 
@@ -273,6 +278,48 @@ def gaussian(d: int, smooth: bool, falling: bool = False) -> Case:
     return Case(name, group, about, (40, 80) if d == 4 else (20, 40, 80), (CELLS[d],) * d, draw)
 
 
+def sparse(signals: int) -> Case:
+    """Return a few cells of height 1 among many of 0; noise falls as one over the root of the size."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        averages = np.zeros(CELLS[1])
+        averages[rng.choice(CELLS[1], signals, replace=False)] = 1.0
+        space = zn.Box([(0, 1)], smallest=1 / CELLS[1])
+        return _tabled(space, averages, zn.PerWeight(SPARSE_NOISE / math.sqrt(CELLS[1])))
+
+    name = "one signal" if signals == 1 else f"{signals} signals"
+    about = f"{name} of height 1 in {CELLS[1]} cells that are 0, noise {SPARSE_NOISE} for a smallest cell, "
+    return Case(name, "sparse", about + "1 / sqrt(size) of it for larger ones", (20, 40, 80), (CELLS[1],), draw)
+
+
+@dataclass(frozen=True)
+class Private:
+    """Noise that hides what one person adds to an average: it falls as one over the number of persons."""
+
+    smallest: float  # its standard deviation for a smallest cell
+    cells: int
+
+    def __call__(self, region: Region) -> float:
+        """Return the standard deviation for a region."""
+        return self.smallest / (region.weight * self.cells)
+
+
+def privacy(smooth: bool) -> Case:
+    """Return draws whose averages are released with noise for privacy, one over the number of persons in them."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        averages = averages_of_draw(1, math.inf if smooth else 0.5, rng)
+        space = zn.Box([(0, 1)], smallest=1 / CELLS[1])
+        return _tabled(space, averages, Private(PRIVATE_NOISE * float(averages.std()), CELLS[1]))
+
+    kind, kernel = ("smooth", "RBF") if smooth else ("rough", "Matern 1/2")
+    about = (
+        f"{kernel}, lengthscale {LENGTHSCALES[1]}, {CELLS[1]} cells, noise {PRIVATE_NOISE:g} std of the averages "
+    )
+    about += "for a smallest cell, 1 / size of it for larger ones"
+    return Case(f"{kind} draw, privacy", "privacy", about, (20, 40, 80), (CELLS[1],), draw)
+
+
 def sky() -> Case:
     """Return the hydrogen sky as a box, turned by a random longitude."""
 
@@ -347,6 +394,8 @@ CASES: dict[str, Case] = {
         sky(),
         dna(),
         *(gaussian(1, smooth, falling=True) for smooth in (True, False)),
+        *(sparse(signals) for signals in (1, 3)),
+        *(privacy(smooth) for smooth in (True, False)),
         *(acted(group, name) for group in ACTING for name in ("1-D", "2-D", *acting.PAPER)),
     ]
 }

@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from benchmarks.arena import ours, plain, surrogate
+from benchmarks.arena import ours, plain, sensing, surrogate
 from benchmarks.arena.contestants import Contestant
 from benchmarks.arena.problems import Case
 
@@ -14,7 +14,8 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "zonal"
 NOT_SEARCHING = {"cli", "web", "plotting", "simulation", "__main__.py"}  # packages that no search enters
 
 ROSTER: dict[str, Contestant] = {
-    one.name: one for one in [*ours.contestants(), *surrogate.contestants(), *plain.contestants()]
+    one.name: one
+    for one in [*ours.contestants(), *surrogate.contestants(), *plain.contestants(), *sensing.contestants()]
 }
 
 

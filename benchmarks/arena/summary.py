@@ -156,11 +156,13 @@ def _rows(lines: Iterable[Line], problems: list[str]) -> list[dict[str, Any]]:
     """Return a row for every budget and every contestant that played all problems at it."""
     regrets: dict[tuple[int, str], dict[str, Runs]] = {}
     seconds: dict[tuple[int, str], list[float]] = {}
+    commits: dict[tuple[int, str], set[str]] = {}
     for line in lines:
         if line["problem"] in problems:
             at = line["budget"], line["contestant"]
             regrets.setdefault(at, {}).setdefault(line["problem"], {})[line["run"]] = line["normalised"]
             seconds.setdefault(at, []).append(line["seconds"])
+            commits.setdefault(at, set()).add(str(line["commit"]))
     rows = []
     for budget in sorted({budget for budget, _ in regrets}):
         for name in ROSTER:
@@ -174,6 +176,7 @@ def _rows(lines: Iterable[Line], problems: list[str]) -> list[dict[str, Any]]:
                     "budget": budget,
                     "contestant": name,
                     "runs": min(len(runs) for runs in found.values()),
+                    "commits": sorted(commits[budget, name]),
                     "mean": _geometric([max(float(own.mean()), FLOOR) for own in values]),
                     "typical": _geometric([_geometric(np.maximum(own, FLOOR)) for own in values]),
                     "seconds": float(np.mean(seconds[budget, name])),

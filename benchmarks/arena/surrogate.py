@@ -1,6 +1,6 @@
-"""Contestants with a model of f over the smallest cells: BoTorch, gpCAM, and Optuna's two samplers.
+"""Contestants with a model of f of their own: BoTorch in three ways, gpCAM, and Optuna's two samplers.
 
-None of them can be told that a measurement was an average over a larger region, so they measure smallest cells.
+All but one measure smallest cells, as points. BoTorch over regions has a kernel of averages and measures any.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.arena.contestants import Contestant, Meter, Pick, Readings, all_budgets
+from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, Readings, all_budgets, ordered_only
 from benchmarks.arena.problems import Case, Parts, Problem
-from zonal.spaces import Sequences
+from zonal.spaces import Region, Sequences
 
 FIRST = 8  # Sobol cells before BoTorch and gpCAM have a model
 STEPS = 50  # of gpCAM's training, from the same start each time
 CHUNK = 4096  # cells whose acquisition is computed in a round; it would take minutes for 32,768
+FANTASIES, CANDIDATES, QUESTIONS = 32, 128, 128  # of BoTorch over regions: quantiles, cells, regions
+OPTIMISM = 2.5  # standard deviations, by which cells that may be the best are found
 
 
 def _every(problem: Problem) -> NDArray[np.intp]:
@@ -31,67 +33,158 @@ def _parts(row: Any) -> Parts:
     return tuple(int(part) for part in row)
 
 
-def botorch(problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator) -> dict[int, Pick]:
-    """Play qLogNoisyExpectedImprovement over all cells, noise learned; settle for the highest posterior mean."""
+def botorch(model_name: str) -> Play:
+    """Return BoTorch with one of its models: qLogNoisyExpectedImprovement over all cells, noise learned.
+
+    It settles for the highest posterior mean.
+    """
+
+    def play(
+        problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[int, Pick]:
+        import torch
+        from botorch.acquisition import qLogNoisyExpectedImprovement
+        from scipy.stats import qmc
+
+        from benchmarks.arena import gpytorch_models
+
+        torch.set_num_threads(1)
+        torch.manual_seed(int(rng.integers(2**31)))
+        readings, every = Readings(problem, meter), _every(problem)
+        symbols = isinstance(problem.space, Sequences)
+        places = torch.tensor(every if symbols else (every + 0.5) / np.array(problem.shape), dtype=torch.double)
+        flat, picks = list[int](), dict[int, Pick]()
+        first = [problem.at(point) for point in qmc.Sobol(len(problem.shape), rng=rng).random(FIRST)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the optimiser and of scaling; we judge by the outcome
+            for n in range(max(budgets) + 1):
+                model: Any = None
+                if n >= FIRST:
+                    values = torch.tensor(readings.values, dtype=torch.double).unsqueeze(-1)
+                    model = getattr(gpytorch_models, model_name)(places[flat], values, None, symbols)
+                if n in budgets:
+                    picks[n] = Pick(_parts(every[int(_scores(partial(_mean, model), places).argmax())]))
+                if n == max(budgets):
+                    break
+                if n < FIRST:
+                    chosen = int(np.ravel_multi_index(first[n], problem.shape))
+                else:
+                    among = _promising(model, places)
+                    gain = qLogNoisyExpectedImprovement(model, places[flat], prune_baseline=True)
+                    chosen = int(among[_scores(gain, places[among]).argmax()])
+                readings.measure(_parts(every[chosen]))
+                flat.append(chosen)
+        return picks
+
+    return play
+
+
+def _scores(function: Callable[[Any], Any], places: Any) -> Any:
+    """Return a function of each place, each a batch of its own: nobody needs the covariance of all cells."""
     import torch
-    from botorch.acquisition import qLogNoisyExpectedImprovement
-    from scipy.stats import qmc
 
-    torch.set_num_threads(1)
-    torch.manual_seed(int(rng.integers(2**31)))
-    readings, every = Readings(problem, meter), _every(problem)
-    symbols = isinstance(problem.space, Sequences)
-    places = torch.tensor(every if symbols else (every + 0.5) / np.array(problem.shape), dtype=torch.double)
-    flat, picks = list[int](), dict[int, Pick]()
-    first = [problem.at(point) for point in qmc.Sobol(len(problem.shape), rng=rng).random(FIRST)]
+    with torch.no_grad():
+        return torch.cat([function(part.unsqueeze(1)) for part in places.split(CHUNK)])
 
-    def score(function: Callable[[Any], Any], some: Any) -> Any:
-        with torch.no_grad():  # each cell a batch of its own: nobody needs the covariance of all cells
-            return torch.cat([function(part.unsqueeze(1)) for part in some.split(CHUNK)])
 
-    def promising(model: Any) -> Any:
-        if len(places) <= CHUNK:
-            return torch.arange(len(places))
-        likely = score(partial(_mean, model), places).topk(CHUNK // 2).indices
-        return torch.cat([likely, torch.randperm(len(places))[: CHUNK // 2]])
+def _promising(model: Any, places: Any) -> Any:
+    """Return which places to consider: all, or of many those of the highest mean and as many at random."""
+    import torch
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the optimiser and of scaling; we judge by the outcome
-        for n in range(max(budgets) + 1):
-            model = _fitted(places[flat], readings.values, symbols) if n >= FIRST else None
-            if n in budgets:
-                picks[n] = Pick(_parts(every[int(score(partial(_mean, model), places).argmax())]))
-            if n == max(budgets):
-                break
-            if n < FIRST:
-                chosen = int(np.ravel_multi_index(first[n], problem.shape))
-            else:
-                among = promising(model)
-                gain = qLogNoisyExpectedImprovement(model, places[flat], prune_baseline=True)
-                chosen = int(among[score(gain, places[among]).argmax()])
-            readings.measure(_parts(every[chosen]))
-            flat.append(chosen)
-    return picks
+    if len(places) <= CHUNK:
+        return torch.arange(len(places))
+    likely = _scores(partial(_mean, model), places).topk(CHUNK // 2).indices
+    return torch.cat([likely, torch.randperm(len(places))[: CHUNK // 2]])
 
 
 def _mean(model: Any, places: Any) -> Any:
     return model.posterior(places).mean[:, 0, 0]
 
 
-def _fitted(places: Any, values: list[float], symbols: bool) -> Any:
-    """Return BoTorch's default model of the readings, for symbols its model of categories."""
-    import torch
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import MixedSingleTaskGP, SingleTaskGP
-    from gpytorch.mlls import ExactMarginalLogLikelihood
+def botorch_regions(
+    problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+) -> dict[int, Pick]:
+    """Play the knowledge gradient over regions of any size, under a GPyTorch kernel of averages over regions.
 
-    rewards = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
-    if symbols:
-        model = MixedSingleTaskGP(places, rewards, cat_dims=list(range(places.shape[1])))
+    As qKnowledgeGradient it averages over fantasies the highest posterior mean after a measurement, here over
+    quantiles of the one result, and over the cells that may be the best. Where noise depends on the region it is
+    given, else learned.
+    """
+    import torch
+
+    from benchmarks.arena.gpytorch_models import region_model
+
+    torch.set_num_threads(1)
+    space, every, picks = problem.space, _every(problem), dict[int, Pick]()
+    shape = np.array(problem.shape)
+    cells = torch.tensor(np.stack([every / shape, (every + 1) / shape], axis=-1).reshape(len(every), -1))
+    nodes = [
+        (depth, index) for depth in range(1, problem.depth + 1) for index in range(space.partition.count(depth))
+    ]
+    rng.shuffle(nodes)  # of more than CHUNK regions only some are considered, of all sizes
+    coarse = [space.cell((3, index)) for index in range(space.partition.count(3))]
+    regions = [*coarse, *(space.cell(node) for node in nodes[:CHUNK])]
+    boxes = torch.tensor(np.array([_sides(problem, region) for region in regions]))
+    quantiles = torch.special.ndtri((torch.arange(FANTASIES, dtype=torch.double) + 0.5) / FANTASIES)
+    measured, values, variances = list[int](), list[float](), list[float]()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        for n in range(max(budgets) + 1):
+            model: Any = None
+            if n >= len(coarse):
+                rewards = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
+                noise = (
+                    torch.tensor(variances, dtype=torch.double).unsqueeze(-1) if callable(problem.noise) else None
+                )
+                with torch.enable_grad():
+                    model = region_model(boxes[measured], rewards, noise, False)
+            if n in budgets:
+                picks[n] = Pick(_parts(every[int(_scores(partial(_mean, model), cells).argmax())]))
+            if n == max(budgets):
+                break
+            at = n if n < len(coarse) else _most_gain(model, cells, boxes, regions, problem, quantiles)
+            measured.append(at)
+            values.append(float(meter(regions[at])))
+            variances.append(_noise_std(problem, regions[at]) ** 2)
+    return picks
+
+
+def _most_gain(model: Any, cells: Any, boxes: Any, regions: list[Region], problem: Problem, quantiles: Any) -> int:
+    """Return the region whose measurement is expected to raise the highest mean of a cell most."""
+    import torch
+
+    def upper(places: Any) -> Any:
+        posterior = model.posterior(places)
+        return posterior.mean[:, 0, 0] + OPTIMISM * posterior.variance[:, 0, 0].sqrt()
+
+    among = _scores(upper, cells).topk(min(CANDIDATES, len(cells))).indices
+    variance = _scores(lambda places: model.posterior(places).variance[:, 0, 0], boxes)
+    if callable(problem.noise):
+        errors = torch.tensor([_noise_std(problem, region) ** 2 for region in regions])
     else:
-        model = SingleTaskGP(places, rewards)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model
+        learned = model.likelihood.noise * model.outcome_transform.stdvs.squeeze() ** 2
+        errors = torch.full((len(regions),), float(learned))
+    asked = (variance / (variance + errors)).topk(min(QUESTIONS, len(regions))).indices
+    likely = _scores(upper, boxes).topk(min(QUESTIONS, len(regions))).indices
+    asked = torch.unique(torch.cat([asked, likely]))
+    together = model.posterior(torch.cat([cells[among], boxes[asked]]))
+    mean, covariance = together.mean[: len(among), 0], together.distribution.covariance_matrix
+    slopes = covariance[len(among) :, : len(among)] / (variance[asked] + errors[asked]).sqrt()[:, None]
+    after = (mean[None, :, None] + slopes[:, :, None] * quantiles).amax(dim=1).mean(dim=1)
+    return int(asked[after.argmax()])
+
+
+def _sides(problem: Problem, region: Region) -> list[float]:
+    """Return (low, high) of every axis of a region, in widths of the space."""
+    sides: list[float] = []
+    for axis, (low, high) in zip(problem.space.axes, region.bounds, strict=True):
+        sides += [(low - axis.low) / (axis.high - axis.low), (high - axis.low) / (axis.high - axis.low)]
+    return sides
+
+
+def _noise_std(problem: Problem, region: Region) -> float:
+    """Return the standard deviation of the noise of one measurement of a region."""
+    return float(problem.noise(region) if callable(problem.noise) else problem.noise)
 
 
 def gpcam(problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator) -> dict[int, Pick]:
@@ -209,18 +302,43 @@ def _by_model(problem: Problem, study: Any, axes: dict[str, Any]) -> Pick:
     return Pick(_parts(every[int(mean.argmax())]))
 
 
+TORCH = ("botorch.acquisition", "botorch.fit", "botorch.models", "benchmarks.arena.gpytorch_models")
+
+
 def contestants() -> list[Contestant]:
     """Return the contestants with a model of their own."""
     return [
         Contestant(
             "BoTorch",
             "`qLogNoisyExpectedImprovement` over all cells (of more than 4,096 the 2,048 of the highest posterior "
-            "mean and as many at random), 8 Sobol cells first, noise learned; posterior mean over all cells",
-            botorch,
+            "mean and as many at random), 8 Sobol cells first, noise learned; posterior mean over all cells. Its "
+            "default prior is meant for many dimensions",
+            botorch("default_model"),
             ("botorch", "torch"),
-            ("botorch.acquisition", "botorch.fit", "botorch.models"),
+            TORCH,
             anytime=True,
             costly=True,
+        ),
+        Contestant(
+            "BoTorch, matched prior",
+            "the same with an output scale, and with the priors that Zonal has for lengthscales, scale and noise",
+            botorch("matched_model"),
+            ("botorch", "torch"),
+            TORCH,
+            anytime=True,
+            costly=True,
+            budgets=ordered_only,
+        ),
+        Contestant(
+            "BoTorch over regions",
+            "with a GPyTorch kernel of averages over regions (RBF, matched prior) and the knowledge gradient over "
+            "regions of any size, 8 coarse ones first; noise that depends on the region is given to it",
+            botorch_regions,
+            ("botorch", "torch"),
+            TORCH,
+            anytime=True,
+            costly=True,
+            budgets=ordered_only,
         ),
         Contestant(
             "gpCAM",

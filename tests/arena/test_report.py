@@ -132,3 +132,30 @@ def test_another_seed_does_not_count() -> None:
 def test_the_picture_is_drawn(summary: dict[str, Any], tmp_path: Path) -> None:
     report.picture(summary, tmp_path / "arena.png")
     assert (tmp_path / "arena.png").stat().st_size > 20_000
+
+
+def test_ratios_without_the_problem_that_the_default_was_designed_on(summary: dict[str, Any]) -> None:
+    changed = {**summary, "problems": {**summary["problems"]}}
+    peers = summary["groups"]["peers"]["problems"]
+    spoiled = [
+        {**one, "typical_ratio": one["typical_ratio"] and {"ratio": 1e-6, "low": 1e-7, "high": 1e-5}}
+        for one in summary["problems"]["f3"]["rows"]
+    ]
+    changed["problems"]["f3"] = {**summary["problems"]["f3"], "rows": spoiled}
+    others = [name for name in peers if name != "f3"]
+    found = report._over(changed, "BoTorch", others, 80, "typical_ratio")
+    assert found is not None
+    assert found["low"] < found["ratio"] < found["high"]
+    assert abs(math.log(found["ratio"] / 2)) < 0.25
+    assert report._over(summary, "gpCAM", others, 80, "typical_ratio") is None
+    page = report.page(changed)
+    assert "Without f3, on which the default was designed:" in page
+    assert page.count("Without f3") == 1
+
+
+def test_a_row_says_its_commits_and_older_ones_that_they_are_older(summary: dict[str, Any]) -> None:
+    rows = summary["groups"]["peers"]["rows"]
+    assert {commit for one in rows for commit in one["commits"]} == {"abc"}
+    older = [{key: value for key, value in one.items() if key != "commits"} for one in rows]
+    text = report._contestants(older, [20, 40, 80], "mean")
+    assert f"| {report.OLDER} |" in text

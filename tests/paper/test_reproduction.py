@@ -42,7 +42,7 @@ TABLES = {  # rows and columns
     "theory": (14, 6),
     "theory-after": (14, 5),
     "theory-remarks": (36, 3),
-    "run-times": (12, 6),
+    "run-times": (12, 7),
     "growth": (5, 6),
     "total-times": (9, 3),
 }

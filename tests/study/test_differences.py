@@ -146,7 +146,6 @@ def test_what_a_repeat_will_show_is_the_difference_again_as_an_exact_posterior_s
     expected = member.covariance(np.array([own.slot]), slots[others])
     np.testing.assert_allclose(view.seen(rows, others), expected, rtol=0, atol=1e-12)
     assert view.spread(rows, 1.0)[0] ** 2 == pytest.approx(member.variance[own.slot] + 0.05**2, abs=1e-12)
-    np.testing.assert_allclose(view.seen_together(rows), [[member.variance[own.slot]]], rtol=0, atol=1e-12)
 
 
 def test_a_pending_trial_is_expected_to_be_a_difference_too() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -25,7 +25,6 @@ T = TypeVar("T")
 
 MIN_DESIGN_CELLS = 8
 INITIAL_SHARE = 0.4  # of the budget
-MAX_ROUTE_CELLS, MAX_ROUTE_LENGTH = 16, 32  # cells of the route that sets its length; measurements of one route
 TYPICAL_CELLS, MAX_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
 LARGEST_COST = 1e100
 SLACK = 1e-9  # of the budget: smaller differences are rounding
@@ -161,22 +160,6 @@ class Prices:
             order.append(left.pop(nearest))
             location = nodes[order[-1]]
         return order, length
-
-    def route_length(self, cost: float) -> int:
-        """Return how many measurements, at `cost` apiece, cost twice as much as a route over the whole space."""
-        return min(max(round(2 * self._route_of_all / max(cost, 1e-300)), 1), MAX_ROUTE_LENGTH)
-
-    @cached_property
-    def _route_of_all(self) -> float:
-        space, level = self._space, 0
-        while (
-            level + 1 < MAX_DEPTHS
-            and space.partition.leaves(level) < space.partition.leaves(level + 1) <= MAX_ROUTE_CELLS
-        ):
-            level += 1
-        return self.route(
-            None, [space.partition.leaf(level, number) for number in range(space.partition.leaves(level))]
-        )[1]
 
     @property
     def travel_has_cost(self) -> bool:

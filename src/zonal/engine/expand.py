@@ -14,12 +14,13 @@ from zonal.engine.policy import bound_policy, views
 from zonal.engine.settings import is_of_user
 from zonal.engine.state import State
 from zonal.errors import Exhausted, StudyFileError
-from zonal.spaces import Node, Region
+from zonal.spaces import Node, Region, with_feedback
 from zonal.tree import Tree
 
 MAX_PARTS = (
     64  # of a cell of the initial design that are tested with the user's `forbidden`, to find an allowed one
 )
+MAX_GROWTH = 2  # times the nodes that a policy may ask for, so that what was observed later has room too
 
 ALL, PART, NONE = 1, 0, -1  # of the regions within a node may be asked for
 
@@ -125,12 +126,15 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 
 
 def grow(draft: State, t: int, forgiving: bool = False) -> None:
-    """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
+    """Split what the policy wants split before round `t`, and what leads to regions that were observed.
+
+    If `forgiving`, stop where the user's functions fail.
+    """
     before = draft.structure.size
     bound, model_views = bound_policy(draft), partial(views, draft)
     while draft.structure.splittable.any():
         rows = bound.nodes_to_expand(draft.policy_table(), t, model_views, draft.structure.size - before)
-        able = [row for row in rows if draft.may_split(row)]
+        able = [row for row in rows if draft.may_split(row)] or _toward_observed(draft)
         if not able:
             return
         try:
@@ -141,6 +145,38 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
                 return
             raise
         draft.apply_event(split)
+
+
+def _toward_observed(draft: State) -> list[int]:
+    """Return the leaves to split next on the way to nodes that were observed but are not in the tree yet.
+
+    What was measured may be the best and must be recommended. Those of the highest mean come first while there is
+    room for more nodes.
+    """
+    structure, room = draft.structure, MAX_GROWTH * draft.problem.frame.max_nodes - draft.structure.size
+    wanted = _off_tree_paths(draft) if room > 0 and not draft.problem.model_free else {}
+    if not wanted:
+        return []
+    mean, leaves = draft.belief.columns[0], dict[int, None]()
+    for slot in sorted(wanted, key=lambda slot: (-mean[slot], slot)):
+        row, path = 0, iter(wanted[slot])
+        while structure.first_child[row] >= 0:
+            row = int(structure.first_child[row]) + next(path)
+        if draft.may_split(row):
+            leaves[row] = None
+    return list(leaves)[: max(1, room // draft.problem.space.arity)]
+
+
+def _off_tree_paths(draft: State) -> dict[int, tuple[int, ...]]:
+    """Return the path to each node that was observed as trials measure it and is not in the tree, by slot."""
+    off_tree, paths = set(draft.off_tree_slots.values()), dict[int, tuple[int, ...]]()
+    for slot, event in draft.observed if off_tree else ():
+        region = with_feedback(event.region, event.feedback)
+        if slot in off_tree and slot not in paths and draft.measured_as_asked(region, event.minus):
+            path = draft.problem.node_path(region, draft.h_max)
+            if path is not None:
+                paths[slot] = path
+    return paths
 
 
 def prepare(draft: State) -> None:

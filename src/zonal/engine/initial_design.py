@@ -30,7 +30,7 @@ def spread_out(state: State) -> tuple[int, ...]:
         depth = int(table.depth[row])
         return scattered(int(table.index[row]), depth, state.counts[depth], base)
 
-    cells = sorted(of_depth(state, state.created.opening), key=place)
+    cells = _fraction(state, sorted(of_depth(state, state.created.opening), key=place))
     parts = [allowed_within(state, row) if table.forbidden[row] else row for row in cells]
     chosen = [
         part for part, wanted in zip(parts, _wanted(state, cells), strict=True) if wanted and part is not None
@@ -39,6 +39,29 @@ def spread_out(state: State) -> tuple[int, ...]:
         return tuple(chosen)
     leaves = (row if table.leaf[row] else _leaf_within(state, row) for row in chosen)
     return tuple(row for row in leaves if row is not None)
+
+
+def _fraction(state: State, cells: list[int]) -> list[int]:
+    """Return the cells, or a regular fraction of them if they are more than can be paid for.
+
+    It is a fractional factorial design. Splits down to the depth that can be paid for are combined freely; which
+    part is taken at each later split is a sum of those before, modulo the number of parts. So every axis is seen
+    at all its parts, and no two axes change together if that can be avoided.
+    """
+    table, depth, base = state.structure, state.created.opening, state.problem.space.arity
+    free = min(depth, state.problem.affordable_depth(state.h_max, state.n_affordable))
+    if free == depth or len(cells) != base**depth or state.problem.prices is not None:
+        return cells
+    sums = [[at for at in range(free) if at != left_out] for left_out in range(free)]
+    if depth - free == 1 or free < 3:
+        sums.insert(0, list(range(free)))
+
+    def belongs(row: int) -> bool:
+        digits = [int(table.index[row]) // base ** (depth - 1 - at) % base for at in range(depth)]
+        later = enumerate(digits[free:])
+        return all(digit == sum(digits[j] for j in sums[at % len(sums)]) % base for at, digit in later)
+
+    return [row for row in cells if belongs(row)]
 
 
 def _wanted(state: State, cells: list[int]) -> list[bool]:

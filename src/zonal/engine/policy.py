@@ -266,14 +266,6 @@ class Differences:
         slots = self._slots
         return self._belief.covariance(slots[rows], slots[others]) - self._of_references(rows, slots[others])
 
-    def together(self, rows: Rows) -> Floats:
-        """Return the posterior covariance of the results of some rows."""
-        slots, references = self._slots[rows], self._references[rows]
-        of_references = self._of_references(rows, np.maximum(references, 0))
-        of_references[:, references < 0] = 0.0
-        crossed = self._of_references(rows, slots)
-        return self._belief.covariance(slots, slots) - crossed - crossed.T + of_references
-
     def variance(self, rows: Rows) -> Floats:
         """Return the posterior variance of the results of some rows, without the noise."""
         slots, references = self._slots[rows], self._references[rows]

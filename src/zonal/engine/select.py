@@ -88,10 +88,7 @@ def _round_costs(draft: State, prices: Prices, by: str, free: bool) -> RoundCost
             return np.zeros(len(rows))
         return prices.travel_costs(location, draft.structure.nodes(rows))
 
-    route_length = 1
-    if location is not None and prices.travel_has_cost:
-        route_length = prices.route_length(prices.default_cost(draft.created.cheapest, time))
-    return RoundCosts(prices.times, prices.time_has_cost, time, left, of_rows, travel, route_length)
+    return RoundCosts(prices.times, prices.time_has_cost, time, left, of_rows, travel)
 
 
 def next_of_design(state: State, terms: RoundCosts | None = None, now: Possible | None = None) -> int | None:

@@ -55,6 +55,8 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the las
 T = TypeVar("T")
 
 MAX_DESIGN_CELLS = 64
+MIN_DESIGN_CELLS = 4  # if half of the measurements pay for them: fewer show too little of a function
+MAX_FRACTIONED_CELLS = 1024  # of which a fraction is measured
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
@@ -227,12 +229,25 @@ class Problem:
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
         self.node_weight = cache(self._node_weight)
+        self.node_path = cache(self._node_path)
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
     def _node_weight(self, node: Node) -> float:
         """Return the size of a node: `Region.weight`."""
         weight: float = self.space.cell(node, self.feedback).weight
         return weight
+
+    def _node_path(self, region: Region, h_max: int) -> tuple[int, ...] | None:
+        """Return which child leads to a region at each depth from the root, None if it is not a node."""
+        path, node_region = list[int](), self.space.cell((0, 0), self.feedback)
+        while node_region.key != region.key and len(path) <= h_max and self.space.may_split(node_region):
+            parts = self.space.split(node_region)
+            inside = [at for at, part in enumerate(parts) if part.contains(region)]
+            if not inside:
+                return None
+            path.append(inside[0])
+            node_region = parts[inside[0]]
+        return tuple(path) if node_region.key == region.key else None
 
     def n_affordable(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
@@ -261,11 +276,25 @@ class Problem:
         return tuple(self.space.partition.count(depth) for depth in range(h_max + 2))
 
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
-        """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
+        """Return the depth of the initial design, 0 for none.
+
+        If there are too few measurements for cells that are smaller than the space along every axis of a box, it
+        is the depth of such cells all the same, and a fraction of them is measured.
+        """
         by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
         if self.model_free or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
-        max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)
+        depth, axes = self.affordable_depth(h_max, n_measurements), len(self.space.axes or ())
+        if not (0 < depth < axes <= h_max + 1 and self.space.continuous and self.prices is None):
+            return depth
+        even = self.space.partition.count(axes) == self.space.arity**axes <= MAX_FRACTIONED_CELLS
+        split = self.space.cell((axes, 0)).widths < self.space.cell((0, 0)).widths if even else np.zeros(1)
+        return axes if split.all() else depth
+
+    def affordable_depth(self, h_max: int, n_measurements: int) -> int:
+        """Return the depth whose cells are at most 2/5 of the measurements, or 4 where these are half of them."""
+        half = min(n_measurements // 2, MIN_DESIGN_CELLS)
+        max_cells = min(max(2 * n_measurements // 5, half, 2), MAX_DESIGN_CELLS)
         return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
 
     def is_forbidden(self, region: Region) -> bool:

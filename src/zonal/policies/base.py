@@ -32,9 +32,6 @@ class Results(Protocol):
     def covariance(self, rows: Rows, others: Rows) -> Floats:
         """Return the posterior covariance of the results of some rows with the averages of others."""
 
-    def together(self, rows: Rows) -> Floats:
-        """Return the posterior covariance of the results of some rows."""
-
     def variance(self, rows: Rows) -> Floats:
         """Return the posterior variance of the results of some rows, without the noise."""
 
@@ -56,10 +53,6 @@ class ModelView:
     def seen(self, rows: Rows, others: Rows) -> Floats:
         """Return the posterior covariance of what measuring some rows will return with the averages of others."""
         return self.covariance(rows, others) if self.results is None else self.results.covariance(rows, others)
-
-    def seen_together(self, rows: Rows) -> Floats:
-        """Return the posterior covariance of what measuring some rows will return."""
-        return self.covariance(rows, rows) if self.results is None else self.results.together(rows)
 
     def spread(self, rows: Rows, time: Floats | float) -> Floats:
         """Return the standard deviation of the result of a measurement of `time` usual times.
@@ -85,7 +78,6 @@ class RoundCosts:
     left: float  # what may be spent
     prices: Callable[[Rows], Floats]  # returns what measurements at some rows cost, without their time and travel
     travel_costs: Callable[[Rows], Floats]  # returns what travel to some rows costs
-    tour: int  # measurements that cost twice as much as a tour over the whole space; 1 where travel is free
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what measurements of these times cost."""

@@ -1,8 +1,7 @@
-"""Choosing a measurement: the largest gain per cost, over nodes and times; where travel costs, by short tours.
+"""Choosing a measurement: the largest gain per cost, over nodes and times.
 
-The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So
-measurements are planned as if travel were free, as many together that the tour over all of them costs half as much
-as they do. The nearest is made first, and the rest of the tour is planned again after every measurement.
+Travel is part of the cost. A journey may be shared by several measurements at its end, so a far region is judged
+by the number of measurements there that is best per cost.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats
-from zonal.policies.base import KNOWN, Choice, ModelView, Rows, best, uncertain
-from zonal.policies.gain import log_pairs
+from zonal.policies.base import Choice, Rows, best
 from zonal.tree import Tree
 
 TIE = 1e-6  # of the log of a gain, relative if it is large: smaller differences are rounding
 KEPT = 64  # questions for which all times are compared
 STAYS = (1, 2, 4, 8, 16)  # measurements in a row that may share the cost of one journey
-PLANNED_STOPS = 8  # of a tour; each represents the same number of measurements
-MODELS = 3  # used for planning: those with the largest weights
 
 
 def largest(
@@ -116,44 +112,3 @@ def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
     tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
     chosen = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
     return np.sort(np.concatenate([sure, chosen]))
-
-
-def next_stop(
-    tree: Tree,
-    questions: Rows,  # rows that may be measured
-    views: list[ModelView],
-    joint: list[Floats],  # by view, the covariances of questions with candidates
-    means: list[Floats],  # by view, the means of candidates
-    trials: int,  # number of measurements to plan
-    tie: float,  # means closer than this are equal
-) -> int | None:
-    """Return the nearest of the best places for the next measurements, None if none of them can be paid."""
-    terms = tree.terms
-    prices, travel = terms.prices(questions), terms.travel_costs(questions)
-    able = (prices + travel + terms.timed * terms.times.min() <= terms.left).nonzero()[0]
-    if not len(able):
-        return None
-    likeliest = sorted(range(len(views)), key=lambda at: -views[at].weight)[:MODELS]
-    views, means = [views[at] for at in likeliest], [means[at] for at in likeliest]
-    stops = min(trials, PLANNED_STOPS)
-    repeats = -(-trials // stops)
-    rows, dear = questions[able], _log(prices[able] + terms.timed * terms.usual)
-    moved = [joint[at][able] for at in likeliest]
-    together = [view.seen_together(rows) for view in views]
-    noise = [view.noise[rows] ** 2 / repeats for view in views]
-    chosen: list[int] = []
-    for _ in range(stops):
-        gains = np.full(len(rows), -np.inf)
-        for view, mean, slope, spread, error in zip(views, means, moved, together, noise, strict=True):
-            std = uncertain(np.maximum(np.diagonal(spread), 0.0) + error, view.prior[rows])
-            gains = np.logaddexp(gains, np.log(view.weight) + log_pairs(mean, slope / std[:, None], tie))
-        at = int((rows == best(tree, rows, gains - dear, _tie(gains))).argmax())
-        chosen.append(at)
-        for view, slope, spread, error in zip(views, moved, together, noise, strict=True):
-            left = spread[at, at] + error[at]
-            if left > KNOWN * view.prior[rows[at]]:
-                told = spread[:, at] / left
-                slope -= np.outer(told, slope[at])
-                spread -= np.outer(told, spread[at])
-    distance = travel[able][chosen]
-    return best(tree, rows[chosen], -distance, TIE * float(distance.max()))

@@ -31,7 +31,7 @@ from zonal.policies.base import (
     best_mean,
     candidates,
 )
-from zonal.policies.cost_aware import highest, largest, next_stop, payable, with_default_time
+from zonal.policies.cost_aware import highest, largest, payable, with_default_time
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
@@ -41,6 +41,7 @@ CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes 
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
+FEW = 10  # measurements: with fewer there is none to spare for going step by step
 SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
 MOST_FOLLOWED = 2  # measurements at a smallest region by the guard
 
@@ -97,18 +98,18 @@ class BoundKnowledgeGradient(BoundPolicy):
         """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
         members = views()
         if not self.context.learned:
-            return self._largest_gain(tree, members, self.questions(tree, views), _tour(tree, t - 1)[1])
+            return self._largest_gain(tree, members, self.questions(tree, views))
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.context.opening
-        tour, left = _tour(tree, turn)
-        guard = turn >= 0 and _is_due(turn, tour, left, vague)
+        guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
         unseen = self.unseen(tree, views) if vague or guard else NONE
         choice = self._guarded(tree, unseen) if guard else None
         if choice is not None:
             return choice
-        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
+        by_steps = vague and self.context.budget >= FEW
+        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=by_steps)
         # Until something stands out, the models cannot tell what longer measurements would show.
-        return self._largest_gain(tree, members, questions, left, free=not vague)
+        return self._largest_gain(tree, members, questions, free=not vague)
 
     def _guarded(self, tree: Tree, unseen: Rows) -> Choice | None:
         """Return the guard's measurement, None if it has none; what was never covered goes before a repeat."""
@@ -178,12 +179,10 @@ class BoundKnowledgeGradient(BoundPolicy):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.context.tie)]
         return most
 
-    def _largest_gain(
-        self, tree: Tree, views: list[ModelView], questions: Rows, left: int, free: bool = True
-    ) -> Choice:
+    def _largest_gain(self, tree: Tree, views: list[ModelView], questions: Rows, free: bool = True) -> Choice:
         """Return the node whose measurement is expected to raise the best mean most per cost.
 
-        On a tour it is the next stop, with `left` measurements to go. The time is chosen too if `free`.
+        Its time is chosen too if `free`.
         """
         final, tie = candidates(tree), self.context.tie
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
@@ -191,11 +190,6 @@ class BoundKnowledgeGradient(BoundPolicy):
         among = np.union1d(likely, leaders)
         joint = [view.seen(questions, among) for view in views]
         means = [view.mean[among] for view in views]
-        if left:
-            stop = next_stop(tree, questions, views, joint, means, left, tie)
-            if stop is not None:
-                at = questions == stop
-                questions, joint = questions[at], [column[at] for column in joint]
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             """Return how much the candidates' means move with questions that take `ratio` times the usual time."""
@@ -258,18 +252,3 @@ class KnowledgeGradient(Policy):
 
     def __post_init__(self) -> None:
         check_choice(self.depths, "depths", ("any", "smallest"))
-
-
-def _is_due(turn: int, tour: int, left: int, vague: bool) -> bool:
-    """Tell whether it is the guard's turn: every few rounds, or at the end of a long tour."""
-    if tour < SELDOM:
-        return turn % (OFTEN if vague else SELDOM) == 0
-    return left * SELDOM <= tour
-
-
-def _tour(tree: Tree, turn: int) -> tuple[int, int]:
-    """Return the measurements of a tour, and how many of them are left; (0, 0) where travel has no cost."""
-    terms = tree.terms
-    if terms is None or terms.tour == 1:
-        return 0, 0
-    return terms.tour, terms.tour - turn % terms.tour
