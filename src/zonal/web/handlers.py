@@ -149,6 +149,23 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
     return {"regions": every.regions, **every._asdict()}
 
 
+def _picture(study: Study, **fields: Any) -> Any:
+    """Return the picture; a slice is where its maps hold the axes that they do not show."""
+    text = fields.get("slice", "{}")
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = None
+    lines = {study.space.names[axis] for axis in study.space.continuous_axes} if study.space.axes else set()
+    fits = isinstance(parts, dict) and parts.keys() <= lines and all(map(_is_part, parts.values()))
+    need_field(fits, "slice", "this is not a slice", text[:200], 'Send axes and parts: {"x": [0.2, 0.3]}.')
+    return page_data.picture(study, parts)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, list) and [type(end) in (int, float) for end in part] == [True, True]
+
+
 def _pending(study: Study) -> Any:
     by = {asked.number: asked.by for asked in pending_asked(study)}
     return {
@@ -182,7 +199,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "/settings": _settings,
     "/shape": lambda study, **fields: page_data.shape(study, fields.get("from", 0)),
     "/values": page_data.values,
-    "/picture": page_data.picture,
+    "/picture": _picture,
     "/history": page_data.history,
     "/ahead": lambda study: page_data.outlook(study, 10),
     "/export/trials.csv": lambda study: csv_text(outcomes(study)),
