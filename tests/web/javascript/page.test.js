@@ -97,12 +97,25 @@ test("a recipe is what was typed, with decimal commas, scales and smallest parts
     row({ name: "constructor", low: "0", high: "1" }),
   ]);
   assert.deepEqual(recipe.axes.T, { low: 20.5, high: 80.5, unit: "C", smallest: 0.5 });
-  assert.deepEqual(recipe.axes.c, { low: 0.001, high: 1, scale: "log" });
+  assert.deepEqual(recipe.axes.c, { low: 0.001, high: 1, scale: "log", smallest: 3 / 8 });
   assert.equal(recipe.axes.phase.periodic, true);
-  assert.deepEqual(recipe.axes.layers, { low: 1, high: 12, scale: "integer" });
+  assert.deepEqual(recipe.axes.layers, { low: 1, high: 12, scale: "integer", smallest: 1 });
   assert.deepEqual(recipe.axes["mixing speed"], { symbols: ["slow", "fast"] });
-  assert.deepEqual(recipe.axes.constructor, { low: 0, high: 1, unit: "C" });
+  assert.deepEqual(recipe.axes.constructor, { low: 0, high: 1, unit: "C", smallest: 1 / 8 });
   assert.equal(recipe.budget, 40);
+});
+
+test("where one smallest part is given the other axes have the usual one", () => {
+  const { axes } = recipeOf(typed({}), [
+    row({ low: "0", high: "32", smallest: "5" }),
+    row({ name: "c", kind: "log", low: "0.01", high: "1" }),
+    row({ name: "n", kind: "integer", low: "1", high: "9" }),
+    row({ name: "s", kind: "symbols", symbols: "a, b" }),
+  ]);
+  assert.equal(axes.T.smallest, 5);
+  assert.equal(axes.c.smallest, 2 / 16);
+  assert.equal(axes.n.smallest, 1);
+  assert.equal(axes.s.smallest, undefined);
 });
 
 test("numbers with commas are never taken for symbols", () => {

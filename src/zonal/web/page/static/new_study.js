@@ -138,7 +138,7 @@ function rest() {
 
 /** What was understood, or what is still missing. */
 function sentence(form, state) {
-  const typed = Object.fromEntries(new FormData(form));
+  const typed = { ...Object.fromEntries(new FormData(form)), kind: state.kind };
   if (state.kind === "recipe") return "";
   try {
     return understood(recipeOf(typed, state.rows));
@@ -146,6 +146,16 @@ function sentence(form, state) {
     if (!(problem instanceof Mistyped)) throw problem;
     return "";
   }
+}
+
+/** The field that an answer of the server is about: it names parts of the recipe. */
+export function blamed({ field, message }, rows) {
+  const at = rows.findIndex(({ name }) => name.trim() && message.includes(`axes.${name.trim()}`));
+  if (at >= 0) return `axis-${at}-name`;
+  const named = ["forbidden", "budget", "noise", "threshold", "times", "overhead"].find((name) =>
+    message.includes(name),
+  );
+  return named ?? field;
 }
 
 /** Ask for a new study, and go to its page. */
@@ -183,7 +193,10 @@ export function begin() {
   const send = async (typed) => {
     if (!typed.name.trim()) throw new Mistyped("Give the study a name, such as ink-3.", "name");
     const recipe = state.kind === "recipe" ? typed.recipe : recipeOf(typed, state.rows);
-    const { name } = await post("/api/studies", { name: typed.name.trim(), recipe });
+    const { name } = await post("/api/studies", { name: typed.name.trim(), recipe }).catch((problem) => {
+      problem.field = blamed(problem, state.rows);
+      throw problem;
+    });
     location.assign(`/studies/${encodeURIComponent(name)}`);
   };
   const fields = [

@@ -77,7 +77,19 @@ function axes(rows) {
     }
     found.set(name, axis(row, at));
   });
-  return Object.fromEntries(found);
+  return completed(Object.fromEntries(found));
+}
+
+/** How many parts each axis of numbers has, unless its smallest is given. */
+const partsOf = (axes) => PARTS[Object.values(axes).filter((axis) => !axis.symbols).length] ?? FEWER;
+const span = (axis) => (axis.scale === "log" ? Math.log10(axis.high / axis.low) : axis.high - axis.low);
+
+/** The library wants the smallest part of every axis of numbers, or of none: others get the usual one. */
+function completed(axes) {
+  if (!Object.values(axes).some((axis) => axis.smallest !== undefined)) return axes;
+  const usual = (axis) => (axis.scale === "integer" ? 1 : span(axis) / partsOf(axes));
+  const whole = (axis) => (axis.symbols ? axis : { ...axis, smallest: axis.smallest ?? usual(axis) });
+  return Object.fromEntries(Object.entries(axes).map(([name, axis]) => [name, whole(axis)]));
 }
 
 function sequences(typed) {
@@ -132,8 +144,7 @@ function axisSentence(name, axis, parts) {
   const range = `${number(axis.low)} to ${unit(number(axis.high), axis.unit)}`;
   if (axis.scale === "integer") return `${name} in whole numbers from ${range}`;
   const kind = axis.periodic ? ", a ring" : axis.scale === "log" ? " on a logarithmic scale" : "";
-  const span = axis.scale === "log" ? Math.log10(axis.high / axis.low) : axis.high - axis.low;
-  const smallest = axis.smallest ?? Number((span / parts).toPrecision(2));
+  const smallest = axis.smallest ?? Number((span(axis) / parts).toPrecision(2));
   const size = axis.scale === "log" ? `${number(smallest)} decades` : unit(number(smallest), axis.unit);
   return `${name} from ${range}${kind}, split down to about ${size}`;
 }
@@ -142,8 +153,7 @@ function axisSentence(name, axis, parts) {
 export function understood(recipe) {
   const { name = "value", unit: of = "" } = recipe.measurement ?? {},
     up = recipe.direction !== "minimize";
-  const lines = Object.values(recipe.axes ?? {}).filter((axis) => !axis.symbols).length,
-    parts = PARTS[lines] ?? FEWER;
+  const parts = partsOf(recipe.axes ?? {});
   const where = recipe.axes
     ? Object.entries(recipe.axes)
         .map(([axis, words]) => axisSentence(axis, words, parts))

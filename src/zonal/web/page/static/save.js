@@ -50,7 +50,7 @@ function composed(host, legend, title) {
       words,
     );
   const image = (canvas, x, y, width, height) => {
-    const node = s("image", { x, y, width, height, href: canvas.toDataURL("image/png") });
+    const node = s("image", { x, y, width, height, "data-picture": pixels.size }); // loads nothing yet
     pixels.set(node, canvas);
     return node;
   };
@@ -165,7 +165,11 @@ export function download(content, kind, name) {
 }
 
 function saveSvg(host, legend, title, name) {
-  const text = new XMLSerializer().serializeToString(composed(host, legend, title).root);
+  const { root, pixels } = composed(host, legend, title),
+    pictures = [...pixels.values()];
+  const text = new XMLSerializer()
+    .serializeToString(root)
+    .replace(/data-picture="(\d+)"/g, (_, at) => `href="${pictures[at].toDataURL("image/png")}"`);
   download(text, "image/svg+xml", `${name}.svg`);
 }
 
