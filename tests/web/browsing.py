@@ -103,7 +103,7 @@ class Tab:
         return found
 
     def checked(self) -> None:
-        """Check labels, roles, contrast and the like with axe, if it is installed; and that nothing is too wide."""
+        """Check labels, roles, contrast and the like with axe, if it is installed, and that nothing is too wide."""
         assert self.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         if not AXE.exists():
             return
@@ -131,5 +131,6 @@ RUN = """async () => {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     resultTypes: ["violations"],
   });
-  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`));
+  const said = (id) => (node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`;
+  return violations.flatMap(({ id, nodes }) => nodes.map(said(id)));
 }"""

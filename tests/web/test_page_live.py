@@ -96,12 +96,11 @@ def test_no_step_of_the_keyboard_on_the_overview_is_lost_while_others_measure(
     with Tab(browser, server) as tab, measuring(server.folder / "busy.db"):
         page = tab.go("/")
         page.evaluate("document.querySelector('.mark').focus()")
-        where = "document.activeElement?.closest('a, button, input, select')?.textContent ?? document.activeElement.tagName"
-        round_trip = [page.evaluate(where)]
+        round_trip = list[str]()
         for _ in range(8):  # me, new study, find, order, four cards
             page.keyboard.press("Tab")
             round_trip.append(page.evaluate("document.activeElement.tagName"))
-        assert round_trip[1:] == ["BUTTON", "BUTTON", "INPUT", "SELECT", *["A"] * 4]
+        assert round_trip == ["BUTTON", "BUTTON", "INPUT", "SELECT", *["A"] * 4]
         for step in range(STEPS):
             forth = step // 3 % 2 == 0
             page.keyboard.press("Shift+Tab" if forth else "Tab")

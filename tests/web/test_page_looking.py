@@ -1,4 +1,4 @@
-"""Looking at a study: what the pointer reads, slices, links to a view, pictures to take away, paper, new studies."""
+"""Looking at a study: what the pointer reads, slices, links to a view, pictures to take away; paper; forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import zonal as zn
 from web.browsing import AXE, Tab, chromium
 from web.served import Server, line, serving
 
-KERNEL = {"noise": 0.1, "rng": 0}
+KERNEL: dict[str, Any] = {"noise": 0.1, "rng": 0}
 A4 = 703  # pixels of an A4 page between its margins
 
 
