@@ -103,7 +103,7 @@ class Tab:
         return found
 
     def checked(self) -> None:
-        """Check labels, roles, contrast and the like with axe, if it is installed, and that nothing is too wide."""
+        """Check labels, roles, contrast and the like with axe if it is installed, and that nothing is too wide."""
         assert self.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         if not AXE.exists():
             return
