@@ -168,7 +168,7 @@ OVERHEADS, RATIOS = (0.2, 1.0, 5.0), (0.3, 1.0, 3.0)  # overheads, and std of f 
 
 
 def regret(name: str, seed: int, noise: float, given: bool, **prices: Any) -> tuple[float, int]:
-    """Return by how much the region found falls short of the best, and the looks made."""
+    """Return by how much the region found falls short of the best, and the measurements made."""
     here = world(name, seed)
     settings: dict[str, Any] = {"feedback": here.feedback, "rng": seed, **prices}
     if given:
@@ -200,9 +200,9 @@ def time(problems: Any, overheads: Any, ratios: Any, runs: int, seed: int, given
                     runs_ = [regret(problem, seed + run, 1 / ratio_, given, **prices) for run in range(runs)]
                     own = [loss for loss, _ in runs_]
                     every.setdefault(name, []).append(float(np.mean(own)))
-                    looks = np.mean([number for _, number in runs_])
+                    counts = np.mean([number for _, number in runs_])
                     click.echo(
-                        f"{problem:4} overhead {overhead} SNR {ratio_} {name!s:6} {shown(own)} {looks:5.0f} looks"
+                        f"{problem:4} overhead {overhead} SNR {ratio_} {name!s:6} {shown(own)} {counts:5.0f} made"
                     )
     best = np.min([every[own] for own in fixed], axis=0)
     means = {name: np.array(own) for name, own in every.items()}
@@ -224,7 +224,7 @@ def time(problems: Any, overheads: Any, ratios: Any, runs: int, seed: int, given
 @click.option("--given", is_flag=True, help="Kernel and noise are given.")
 @click.option("--batch", default=1)
 def travel(problem: str, speeds: Any, ratios: Any, runs: int, seed: int, given: bool, batch: int) -> None:
-    """Regret with ways that cost, and of whoever ignores them but pays, for the same cost."""
+    """Regret where travel costs, and of whoever ignores them but pays, for the same cost."""
     for speed in speeds:
         for ratio_ in ratios:
             budget = 40 * (1 + 0.3 * speed)
@@ -234,19 +234,19 @@ def travel(problem: str, speeds: Any, ratios: Any, runs: int, seed: int, given: 
             other = [
                 journey(problem, seed + run, 1 / ratio_, given, speed, budget, False, batch) for run in range(runs)
             ]
-            (ours, looks), (theirs, fewer) = zip(*own, strict=True), zip(*other, strict=True)
+            (ours, counts), (theirs, fewer) = zip(*own, strict=True), zip(*other, strict=True)
             apart = np.array(ours) - np.array(theirs)
             click.echo(
                 f"v {speed} SNR {ratio_}: {np.mean(ours):.3f} over {np.mean(theirs):.3f} is "
                 f"{np.mean(ours) / np.mean(theirs):.2f}, paired {shown(apart.tolist())}; "
-                f"{np.mean(looks):.0f} looks instead of {np.mean(fewer):.0f}"
+                f"{np.mean(counts):.0f} measurements instead of {np.mean(fewer):.0f}"
             )
 
 
 def journey(
     name: str, seed: int, noise: float, given: bool, speed: float, budget: float, knows: bool, batch: int
 ) -> tuple[float, int]:
-    """Return the regret, and the looks, of a study that knows what ways cost, or pays for them without."""
+    """Return the regret, and the measurements, of a study that knows what travel costs, or pays for it without."""
     here = world(name, seed)
     model: dict[str, Any] = {"kernel": here.kernel, "noise": noise} if given else {}
     prices: dict[str, Any] = (

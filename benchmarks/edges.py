@@ -50,8 +50,8 @@ KINDS: dict[str, dict[str, Any]] = {
 class Search:
     """How a search went."""
 
-    looks: int
-    near: int  # looks whose centre lies near the edge
+    total: int  # measurements
+    near: int  # measurements whose centre lies near the edge
     found: float  # the true average of the region found
     best: float  # that of the best allowed region
 
@@ -98,14 +98,14 @@ def main(kinds: tuple[str, ...], edges: tuple[float, ...], skies: int, seed: int
         hits = []
         for edge in edges:
             runs = [search(kind, edge, number) for number in range(seed, seed + skies)]
-            near, looks = sum(run.near for run in runs), sum(run.looks for run in runs)
+            near, total = sum(run.near for run in runs), sum(run.total for run in runs)
             regret = np.mean([1 - run.found / run.best for run in runs])
             hits.append(sum(run.hit for run in runs))
-            fine &= edge != EDGES[0] or 10 * near <= looks
-            share = f"{near} of {looks} looks near it ({near / looks:.1%})"
+            fine &= edge != EDGES[0] or 10 * near <= total
+            share = f"{near} of {total} measurements near it ({near / total:.1%})"
             click.echo(f"{kind:6} edge {edge:6}: {share}, {hits[-1]} of {skies} found, regret {regret:.1%}")
             for run in runs if each else ():
-                click.echo(f"    {run.near:3} of {run.looks:3} near; found {run.found:5.1f} of {run.best:5.1f}")
+                click.echo(f"    {run.near:3} of {run.total:3} near; found {run.found:5.1f} of {run.best:5.1f}")
         fine &= hits[0] >= min(hits[1:], default=0)
     sys.exit(not fine)
 

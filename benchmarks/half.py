@@ -136,13 +136,13 @@ def compare(path: Path, other: Path | None, page: str | None) -> None:
         marked.put(page, shown)
 
 
-def several_looks(tree: Any, questions: Any, prepared: Any, rough: Any, exact: Any, few: int, *_: Any) -> Any:
-    """Return the question of the largest gain for each of 1, 2, 4, 8 or 16 looks, whatever number is best."""
-    looks = np.tile([1.0, 2.0, 4.0, 8.0, 16.0], len(questions))
+def repeated(tree: Any, questions: Any, prepared: Any, rough: Any, exact: Any, few: int, *_: Any) -> Any:
+    """Return the question of the largest gain for 1, 2, 4, 8 or 16 measurements, whatever number is best."""
+    repeats = np.tile([1.0, 2.0, 4.0, 8.0, 16.0], len(questions))
     at = np.repeat(np.arange(len(questions)), 5)
-    ready = prepared(at, looks)
-    some = cost_aware.highest(rough(ready) - np.log(looks), 3 * few, cost_aware.TIE)
-    values = exact([own[some] for own in ready]) - np.log(looks[some])
+    ready = prepared(at, repeats)
+    some = cost_aware.highest(rough(ready) - np.log(repeats), 3 * few, cost_aware.TIE)
+    values = exact([own[some] for own in ready]) - np.log(repeats[some])
     return best(tree, questions[at[some]], values, cost_aware.TIE)
 
 
@@ -162,7 +162,7 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "the guard never": [(knowledge_gradient, "OFTEN", NO_RETRY), (knowledge_gradient, "SELDOM", NO_RETRY)],
     "the guard every second round": [(knowledge_gradient, "SELDOM", 2)],
     "not step by step": [(knowledge_gradient.BoundKnowledgeGradient, "questions", any_step)],
-    "a gain of several looks": [(knowledge_gradient, "largest", several_looks)],
+    "a gain of several measurements": [(knowledge_gradient, "largest", repeated)],
 }
 
 

@@ -86,7 +86,10 @@ FAULTS = {
         "tree.py", "return self.leaf & ~self.smallest", "return self.leaf", "test_tree.py"
     ),
     "standard errors of own rewards": Fault(
-        "tree.py", "np.sqrt(share * precision_variance)", "np.sqrt(precision_variance)", "test_tree.py policies"
+        "gp/stats.py",
+        "left = share * variance\n    return mean, left",
+        "left = variance\n    return mean, left",
+        "gp policies/test_knowledge.py",
     ),
     "a fourth failure bars a region": Fault(
         "engine/commands.py", "MAX_FAILURES = 3", "MAX_FAILURES = 4", "test_exhaustion.py study/test_allowing.py"
@@ -133,7 +136,9 @@ FAULTS = {
     "a decimal comma is no number": Fault(
         "io/tables.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "input_output"
     ),
-    "any origin may come in": Fault("web/security.py", "origin is not None and", "False and", "web/test_guard.py"),
+    "any origin may enter": Fault(
+        "web/security.py", "origin is not None and", "False and", "web/test_security.py"
+    ),
     "bands half as wide": Fault(
         "plotting/history.py",
         "mean - 2 * std, mean + 2 * std",

@@ -65,8 +65,8 @@ def _plain(said: str) -> str:
 def photograph(names: dict[str, Any], folder: Path) -> None:
     """Draw the first picture, and show the same search, three quarters done, in a browser."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from web.browsing import chromium
-    from web.served import serving
+    from web.browser import chromium
+    from web.server_process import serving
 
     images = ROOT / "docs" / "images"
     names["result"].study.plot().figure.savefig(images / "sky.png", dpi=110)

@@ -54,7 +54,7 @@ def halving(
     """
     space = landscape.space
     deepest = space.max_depth()
-    number = space.leaves(deepest)
+    number = space.partition.leaves(deepest)
     arms = max(n for n in range(1, min(number, budget) + 1) if n * _rounds(n) <= budget)
     left = cut(space, deepest, rng.choice(number, arms, replace=False).tolist())
     values: dict[int, list[float]] = {arm: [] for arm in range(arms)}

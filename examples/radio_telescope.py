@@ -29,7 +29,7 @@ def contestants(space) -> dict:
 def effort(name: str, landscape: Landscape, share: float = SHARE) -> tuple[int, float]:
     """Return the number of pointings, and the noise of one, relative to what it sees."""
     times = 3 if name == "HEALPix" else 1  # whose patches are larger and fewer
-    budget = round(times * share * landscape.space.count(landscape.space.max_depth()))
+    budget = round(times * share * landscape.space.partition.count(landscape.space.max_depth()))
     return budget, (budget / TIME) ** 0.5
 
 
@@ -44,7 +44,9 @@ def main(runs: int, share: float, out: str) -> None:
             players = contestants(space)
             rehearsal = rehearse(landscape, budget, noise, runs, players)
             studies = {who: campaign(players[who], landscape, budget, noise) for who in ("Zonal", "Zonal, GPOO")}
-            print(f"{name}: {budget} pointings for {space.count(space.max_depth())} patches, {runs} runs")
+            print(
+                f"{name}: {budget} pointings for {space.partition.count(space.max_depth())} patches, {runs} runs"
+            )
             print(f"brightest patch: {best.average:.1f} at {best.region.name}\n{rehearsal.table()}")
             looks = ", ".join(f"{who} {study.tree.count.max()}" for who, study in studies.items())
             print(f"most measurements of one patch, first run: {looks}\n")

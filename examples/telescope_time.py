@@ -60,7 +60,9 @@ def tour(landscape: Landscape, instrument, budget: float, rng: np.random.Generat
     """Look at smallest patches drawn at random, always the nearest next: as many as the time allows."""
     space = landscape.space
     deepest = space.max_depth()
-    drawn = cut(space, deepest, rng.permutation(space.leaves(deepest))[: int(budget / (FIXED + SETTLE))].tolist())
+    drawn = cut(
+        space, deepest, rng.permutation(space.partition.leaves(deepest))[: int(budget / (FIXED + SETTLE))].tolist()
+    )
     directions = np.array([_direction(*cell.center) for cell in drawn])
     number = len(drawn)
     while (way := _nearest(directions[:number]))[1] / SLEW + number * (FIXED + SETTLE) > budget:

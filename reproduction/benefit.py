@@ -90,7 +90,9 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
             _draw_tree(panels[f"{part} {s}"], trees[s], (depth, index))
         panels[f"tree {s}"].set(title=f"S = {s}: tree after {plan.budget} measurements", ylim=(bottom, -0.7))
         panels[f"part {s}"].set(
-            title=f"S = {s}: the tree around the recommended cell", xlim=cell.edges[0], ylim=(bottom, top - 0.5)
+            title=f"S = {s}: the tree around the recommended cell",
+            xlim=cell.along[0][1][2],
+            ylim=(bottom, top - 0.5),
         )
         _draw_fit(panels[f"fit {s}"], searched, s, plan.preset)
     low, high = zip(*(panels[f"fit {s}"].get_ylim() for s in FEEDBACKS), strict=True)

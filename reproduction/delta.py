@@ -38,12 +38,13 @@ def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
     f = draw(KERNEL, 0, 1, np.random.default_rng([*seed, 0]))
     theirs, f_star = authors.Task(f, s), true_optimum(f)[1]
 
-    def regret(c: float) -> Any:
+    def regret(c: float) -> list[float]:
         rng = np.random.default_rng([*seed, 1])
         if procedure == "authors":
             return [theirs.regret(node) for node in authors.gpoo(theirs, budget, rng, c).recommended]
         policy = zn.GPOO(zn.GeometricDelta(c, 0.5))
-        return search(study(KERNEL, policy, s, budget), f, f_star, rng)["regret"]
+        regrets: list[float] = search(study(KERNEL, policy, s, budget), f, f_star, rng)["regret"]
+        return regrets
 
     return {"regret": [regret(c) for c in GRID]}
 
@@ -85,7 +86,7 @@ def _best(regret: Floats) -> int:
     return int(np.argmin(regret.mean(axis=0)))
 
 
-def _rows(curve: Floats, budgets: list[int]) -> list[list[Any]]:
+def _rows(curve: Floats, budgets: list[int]) -> list[list[float]]:
     """Return one row per c."""
     regret = curve[:, :, -1]
     choices, _ = cross_validate(regret, min(FOLDS, len(regret)))

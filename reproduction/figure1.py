@@ -54,7 +54,7 @@ def experiment(plan: Plan) -> Report:
     columns = [column[order].tolist() for column in (tree.count, tree.mean, tree.std, tree.expanded)]
     for cell, *numbers, expanded in zip(regions_of(shown.study, order), *columns, strict=True):
         average = shown.instrument.average(cell)
-        report.rows.append([*cell.node, *cell.edges[0], *numbers, average, expanded])
+        report.rows.append([*cell.node, *cell.along[0][1][2], *numbers, average, expanded])
     recommended = shown.study.recommend()
     report.notes += [
         f"GPOO after {shown.study.measured} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "

@@ -67,7 +67,7 @@ def rounds(shown: Scene) -> Iterator[Round]:
             mean, ci, delta = (
                 float(a[row]) for a in (tree.mean, confidence_bands.confidence, confidence_bands.variation)
             )
-            lower, upper = cell.edges[0]
+            lower, upper = cell.along[0][1][2]
             leaves[row] = Leaf(lower, upper, mean, shown.instrument.average(cell), ci, delta, node)
         study.tell(trial, shown.instrument(trial.region))
         row = next(row for row, leaf in leaves.items() if leaf.node == trial.node)

@@ -11,7 +11,6 @@ import itertools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,10 +18,11 @@ from matplotlib.figure import Figure
 import zonal as zn
 from reproduction import authors
 from reproduction.searches import NOISE, reward_function
-from reproduction.sweeps import STYLES, Answer, Plan, Preset, Report, columns, standard_error, sweep
+from reproduction.sweeps import STYLES, Answer, Cell, Plan, Preset, Report, columns, standard_error, sweep
 from zonal._types import Floats
 from zonal.kernels.base import Kernel
 from zonal.plotting import column_width
+from zonal.plotting.curves import Function
 from zonal.simulation import aggregated_regret, grid_optimum
 
 S = 10  # points that a measurement averages
@@ -38,7 +38,7 @@ Regrets = dict[tuple[str, str, str, int], Floats]  # by function, policy, way an
 TWO = 1.96  # standard errors of a 95 % interval
 
 
-def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Any:
+def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Function:
     """Return a function on the unit interval drawn from a Gaussian process, to within 1e-3 of its std."""
     points = np.linspace(0, 1, int(1 / (SPACING * float(np.max(kernel.lengthscale)))) + 1)[:, None]
     gram = kernel(points, points) + 1e-10 * kernel.variance * np.eye(len(points))
@@ -77,7 +77,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
     return {"regret": aggregated_regret(instrument, study.recommend().region, grid_optimum(f)[1])}
 
 
-def _problem(preset: Preset, function: str, seed: list[int]) -> tuple[Any, Kernel]:
+def _problem(preset: Preset, function: str, seed: list[int]) -> tuple[Function, Kernel]:
     """Return a function, and the kernel that its search is given."""
     if function == "draw":
         return drawn(authors.KERNEL, np.random.default_rng([*seed, 3])), authors.KERNEL
@@ -109,9 +109,9 @@ def experiment(plan: Plan) -> Report:
     )
 
 
-def _rows(regrets_of: Regrets, budgets: list[int]) -> list[Sequence[Any]]:
+def _rows(regrets_of: Regrets, budgets: list[int]) -> list[Sequence[Cell]]:
     """Return mean regrets, their errors, and by how much they are less than without slopes or differences."""
-    rows: list[Sequence[Any]] = []
+    rows: list[Sequence[Cell]] = []
     for f, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
         both = way, BASE.get(way, way)
         regrets, before = (

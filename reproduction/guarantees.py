@@ -138,7 +138,7 @@ class Case:
     def deltas(self) -> Floats:
         """Delta by depth, down to h_max + 1."""
         space = self.problem.space
-        reach = [space.reach(h, self.feedback) for h in range(self.problem.h_max + 2)]
+        reach = [space.partition.reach(h, self.feedback) for h in range(self.problem.h_max + 2)]
         return np.array(reach) @ self.L
 
     def delta(self, depth: int) -> float:

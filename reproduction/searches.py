@@ -67,7 +67,7 @@ def search(searched: zn.Study, f: Function, f_star: float, rng: np.random.Genera
     The answer has `regret` and the `recommended` node after each measurement, the nodes `visited`, their
     `rewards`, and the nodes `expanded`.
     """
-    instrument = zn.simulate(f, searched.feedback, NOISE, rng)
+    instrument = zn.simulate(f, searched.settings.feedback, NOISE, rng)
     regions = []
     for _ in range(searched.remaining):
         trial = searched.ask()

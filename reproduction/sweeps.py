@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Preset = Literal["authors", "paper"]
 Answer = dict[str, Any]
 Run = Callable[..., Answer]
+Cell = str | float | None  # of a table
 C = TypeVar("C")  # what tells a case from others
 
 # Okabe and Ito's colours, from dark to light, each with its own line style for printing in grey.
@@ -204,7 +205,7 @@ def draw_regrets(ax: Axes, curves: Mapping[str, Floats], width: float, alpha: fl
     ax.set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, len(budgets)))
 
 
-def _show(value: Any) -> str:
+def _show(value: Cell) -> str:
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{value:.4f}"
     return str(value)

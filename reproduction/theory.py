@@ -13,7 +13,7 @@ from reproduction import bounds
 from reproduction import guarantees as g
 from reproduction.guarantees import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from reproduction.searches import label
-from reproduction.sweeps import STYLES, Answer, Plan, Report, column, columns, sweep
+from reproduction.sweeps import STYLES, Answer, Cell, Plan, Report, column, columns, sweep
 from zonal._types import Floats
 
 DRAWS = 500  # functions per run whose steepest slope is computed without a search
@@ -67,18 +67,18 @@ def promised(case: Case, statement: str) -> float:
     return promises.get(statement, 1.0)
 
 
-def _steep(case: Case, slopes: Floats) -> list[Any]:
+def _steep(case: Case, slopes: Floats) -> list[Cell]:
     """Return how often no slope exceeded L, over functions that were not searched."""
     ratios = (case.L / slopes).min(axis=1)
     remark = f"L = {', '.join(f'{x:.2f}' for x in case.L)}; drawn without a search"
     return [g.STEEP, promised(case, g.STEEP), *_held([(ratio, ratio) for ratio in ratios]), remark]
 
 
-def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
+def _rows(case: Case, runs: list[Answer]) -> list[list[Cell]]:
     """Return one row for each statement checked; AVE-StoOO's std is its bound."""
     left_out = g.STD if case.algorithm == "StoOO" else ""
     given = [run for run in runs if run["held"][g.XI][0] >= 1 - ROUNDING]
-    rows = []
+    rows: list[list[Cell]] = []
     for statement in ORDER:
         if statement in runs[0]["held"] and statement != left_out:
             counted = [run["held"][statement] for run in (given if statement in g.GIVEN_XI else runs)]
@@ -86,12 +86,12 @@ def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
     return rows
 
 
-def _held(ratios: list[g.Ratios]) -> list[Any]:
+def _held(ratios: list[g.Ratios]) -> tuple[float | str, int, float | str]:
     """Return how often a statement held, in how many runs, and its typical margin."""
     if not ratios:
-        return ["", 0, ""]
+        return "", 0, ""
     worst, typical = np.array(ratios, dtype=float).T
-    return [float(np.mean(worst >= 1 - ROUNDING)), len(ratios), float(np.median(typical))]
+    return float(np.mean(worst >= 1 - ROUNDING)), len(ratios), float(np.median(typical))
 
 
 def _remark(statement: str, runs: list[Answer]) -> str:
@@ -121,7 +121,7 @@ def _median(runs: list[Answer], key: str) -> float:
     return float(np.median(column(runs, key)))
 
 
-def _share(held: list[Any]) -> str:
+def _share(held: list[bool]) -> str:
     return f"{100 * float(np.mean(held)):.0f} %"
 
 

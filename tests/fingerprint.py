@@ -6,11 +6,10 @@ from typing import Any
 import zonal as zn
 from zonal.engine.events import Asked, Created
 from zonal.engine.state import State
-from zonal.gp.model_average import Mixture
 
 COLUMNS = (
     *("depth", "index", "parent", "first_child", "slot", "count", "trials"),
-    *("mean", "std", "noise", "reward"),
+    *("mean", "std", "noise"),
     *("expanded", "askable", "splittable", "smallest", "forbidden"),
 )
 
@@ -30,10 +29,10 @@ def print_of(state: State) -> str:
         digest.update(repr(tuple(map(_anonymous, event))).encode())
     for name in COLUMNS:
         digest.update(getattr(state.posterior_table(), name).tobytes())
-    beliefs = state.belief.members if isinstance(state.belief, Mixture) else [state.belief]
-    for belief in beliefs:
-        digest.update(belief.mean.tobytes() + belief.variance.tobytes())
-    if isinstance(state.belief, Mixture):
+    digest.update(repr(state.ledger).encode())
+    if not state.problem.model_free:
+        for belief in state.belief.members:
+            digest.update(belief.mean.tobytes() + belief.variance.tobytes())
         digest.update(state.belief.weights.tobytes())
     digest.update(
         repr((list(state.pending), state.measured, state.budget, state.rng_streams, state.free_streams)).encode()

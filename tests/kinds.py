@@ -75,7 +75,7 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
         return seen.points, seen.weights
     assert isinstance(region, ProductRegion)
     axes = []
-    for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.edges, strict=True):
+    for (axis, (_, _, (low, high))), named in zip(region.along, region.symbols, strict=True):
         if isinstance(axis, IntegerAxis):
             axes.append(lumped(int(low + 0.5), int(high - 0.5), per_axis(feedback)))
         elif isinstance(axis, ContinuousAxis):
@@ -90,6 +90,7 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
             axes.append((places, weights / weights.sum()))
         else:
             assert named is not None
+            assert isinstance(axis, CategoricalAxis)
             numbers = [axis.symbols.index(symbol) for symbol in named]
             shares = np.array([axis.shares[number] for number in numbers])
             axes.append((np.array(numbers, dtype=float), shares / shares.sum()))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from lives import PRICES, lived, mended
-from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_limit, own_noise
+from eventful_studies import PRICES, lived, mended
+from user_defined import Fine, MostUncertain, Rough, Tapered, own_delta, own_limit, own_noise
 from zonal.study.export import exported
 
 EXPORTED = "line", "hierarchy"

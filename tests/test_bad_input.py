@@ -101,10 +101,9 @@ def test_the_fingerprint_notices_every_change(step: Callable[[zn.Study], object]
 def test_the_fingerprint_notices_a_last_bit_in_the_belief() -> None:
     study = grown()
     before = fingerprint(study)
-    state = study._state
-    mean = state.posterior_table().mean.copy()
-    mean[2] = np.nextafter(mean[2], np.inf)
-    state.structure = state.posterior_table().believed(mean, state.posterior_table().std ** 2, in_order=True)
+    member = study._state.belief.members[0]
+    member.mean = member.mean.copy()
+    member.mean[2] = np.nextafter(member.mean[2], np.inf)
     assert fingerprint(study) != before
 
 
@@ -549,8 +548,8 @@ def test_a_trial_of_another_study_is_refused() -> None:
     others = [make_study(zn.Box([(0, 2)])), make_study(zn.Box([(0, 1)], arity=3)), make_study(feedback=zn.Mean())]
     deep = grown()
     strangers = [other.ask() for other in others] + [deep.ask()]
-    strangers.append(zn.Trial(0, (1, 0), study.space.cell((1, 0), study.feedback), 1))
-    strangers.append(zn.Trial(0, (0, 0), study.space.cell((0, 0), study.feedback), 2))
+    strangers.append(zn.Trial(0, (1, 0), study.space.cell((1, 0), study.settings.feedback), 1))
+    strangers.append(zn.Trial(0, (0, 0), study.space.cell((0, 0), study.settings.feedback), 2))
     for stranger in strangers:
         with unchanged(study), pytest.raises(zn.TrialError, match="not a trial of this study") as caught:
             study.tell(stranger, 0.5)

@@ -18,7 +18,7 @@ import pytest
 
 import zonal as zn
 from effort import tries
-from web.served import Server, serving
+from web.server_process import Server, serving
 from zonal.cli.options import OF_ERRORS
 from zonal.storage.verify import first_difference
 from zonal.study.export import exported, imported

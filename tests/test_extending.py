@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import kinds
 import zonal as zn
-from extending import cell_of, found, page
+from extending_page import cell_of, found, page
 from kinds import Kind
-from numbered import numbered
+from numbered_covariance import numbered
 from policies import test_laws as policy_laws
 from spaces import test_covariances, test_laws, test_values
 from zonal.kernels.base import Factor, Kernel, StationaryFactor
@@ -239,7 +239,8 @@ def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
     nodes, weights = np.polynomial.legendre.leggauss(40)
     ring = Wrapped(kernel.profile, 8.0)
     x, y = (
-        np.array([low, high]).mean() + 0.75 * nodes for low, high in (cells[first].edges[0], cells[last].edges[0])
+        np.array([low, high]).mean() + 0.75 * nodes
+        for low, high in (cells[first].along[0][1][2], cells[last].along[0][1][2])
     )
     mean = float(weights @ ring.value((x[:, None] - y) / 3.0) @ weights) / 4
     assert matrix[first, last] == pytest.approx(mean, rel=1e-10)

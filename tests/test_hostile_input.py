@@ -258,7 +258,7 @@ def test_a_kernel_of_ones_own_counts_alone_and_in_a_sum() -> None:
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_direction_of_an_enumeration_is_the_text_it_equals(direction: str) -> None:
     kind: Any = enum.Enum("kind", {"OWN": direction}, type=str)
-    assert study(direction=kind.OWN).direction == direction
+    assert study(direction=kind.OWN).settings.direction == direction
 
 
 @pytest.mark.parametrize(("space", "kernel"), [(BOX, zn.Motif), (SEQUENCES, zn.RBF), (BOX, zn.Categorical)])

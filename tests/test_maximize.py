@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.engine.settings import CHECKS, Given
+from zonal.engine.settings import Given, Settings
 from zonal.maximize import Options
 
 
@@ -21,7 +22,7 @@ def test_minimizing_is_maximizing_the_opposite() -> None:
     settings: Any = {"kernel": zn.RBF(0.1, 0.3), "noise": 0.01}
     low = zn.minimize(zn.simulate(valley, zn.Mean(), 0.01, rng=0), [(0, 1)], 20, **settings)
     high = zn.maximize(zn.simulate(lambda x: -valley(x), zn.Mean(), 0.01, rng=0), [(0, 1)], 20, **settings)
-    assert low.study.direction == "minimize"
+    assert low.study.settings.direction == "minimize"
     assert low.mean < 0.05
     assert low.region.bounds[0, 0] < 0.35
     assert high.mean == pytest.approx(-low.mean, abs=0.05)
@@ -29,7 +30,8 @@ def test_minimizing_is_maximizing_the_opposite() -> None:
 
 def test_everything_a_study_takes_can_be_said_at_once() -> None:
     hints = get_type_hints(Given)
-    assert set(hints) == CHECKS.keys() - {"direction"} | {"rng"}
+    settings = {setting.name for setting in fields(Settings)}
+    assert set(hints) == settings - {"space", "budget", "direction", "seed"} | {"rng"}
     assert zn.Study.__doc__ is not None
     assert all(f"{name} : " in zn.Study.__doc__ or f"{name}, " in zn.Study.__doc__ for name in hints)
     running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n", "take_over", "by"}

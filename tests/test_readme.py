@@ -57,7 +57,7 @@ def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatc
     frame.write_csv("areas.csv")
     letters = ["".join(own) for own in itertools.product("ACGT", repeat=3)]
     pl.DataFrame({"sequence": letters, "score": rng.uniform(size=64)}).write_parquet("library.parquet")
-    monkeypatch.setattr("zonal.cli.simulation_report.draw", lambda *_: None)  # others look at the pictures
+    monkeypatch.setattr("zonal.cli.simulate.draw", lambda *_: None)  # others look at the pictures
     monkeypatch.setattr("reproduction.sweeps.save", lambda *_: None)
     words = shlex.split(
         f"{command} {QUICK[command.split()[0]]} --jobs 1"

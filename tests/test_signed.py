@@ -19,8 +19,8 @@ import oracle
 import oracle_regions
 import zonal as zn
 from effort import tries
+from eventful_studies import close, digest
 from fingerprint import fingerprint
-from lives import close, digest
 from oracle import Functional, Piece
 from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import Evidence

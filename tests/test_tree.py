@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import COLUMNS, children, shown, told
+from grown_trees import COLUMNS, children, marked, rebuilt, root, shown, told
 from zonal.tree import ASKABLE, EXPANDED, Tree, TreeTable
 
 
@@ -19,11 +19,6 @@ def grow(tree: Tree, row: int, arity: int = 2) -> Tree:
     return children(tree, row, [arity * index + j for j in range(arity)])
 
 
-def blank(tree: Tree) -> Tree:
-    """Return the table with a posterior."""
-    return shown(tree, mean=[0.0] * tree.size, std=[1.0] * tree.size)
-
-
 def column(tree: Tree, name: str) -> list[float]:
     """Return one column."""
     values: list[float] = getattr(tree, name).tolist()
@@ -31,19 +26,19 @@ def column(tree: Tree, name: str) -> list[float]:
 
 
 def test_a_tree_starts_with_its_root() -> None:
-    tree = Tree.root(0.3)
+    tree = root(0.3)
     assert tree.size == 1
     expected = {"depth": 0, "index": 0, "parent": -1, "first_child": -1, "count": 0, "noise": 0.3, "slot": 0}
     assert {name: column(tree, name) for name in expected} == {name: [value] for name, value in expected.items()}
     assert column(tree, "askable") == column(tree, "splittable") == [True]
     assert column(tree, "expanded") == column(tree, "smallest") == column(tree, "forbidden") == [False]
-    other = Tree.root(0.3, splittable=False, forbidden=True)
+    other = root(0.3, splittable=False, forbidden=True)
     assert column(other, "askable") == column(other, "splittable") == [False]
     assert column(other, "smallest") == column(other, "forbidden") == [True]
 
 
 def test_children_are_adjacent_rows_that_know_their_parent() -> None:
-    tree = children(Tree.root(0.1), 0, [0, 1, 2], noise=[0.2, 0.3, 0.4], slot=5)
+    tree = children(root(0.1), 0, [0, 1, 2], noise=[0.2, 0.3, 0.4], slot=5)
     tree = children(tree, 2, [3, 4, 5], noise=[0.5, 0.6, 0.7], slot=8)
     assert column(tree, "depth") == [0, 1, 1, 1, 2, 2, 2]
     assert column(tree, "index") == [0, 0, 1, 2, 3, 4, 5]
@@ -57,10 +52,10 @@ def test_children_are_adjacent_rows_that_know_their_parent() -> None:
 
 
 def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -> None:
-    start = grow(Tree.root(0.1), 0, 3)
+    start = grow(root(0.1), 0, 3)
     apart = children(start, 3, [6, 7, 8], expanded=True, noise=[0.3] * 3)
     apart = children(apart, 1, [0, 1], expanded=True, noise=[0.4] * 2, forbidden=np.array([True, False]))
-    together = start.split(
+    nodes = start.split(
         [3, 1],
         [3, 2],
         True,
@@ -69,34 +64,36 @@ def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -
         start.size,
         np.zeros(5, dtype=bool),
         np.array([False, False, False, True, False]),
-        np.array([0.3, 0.3, 0.3, 0.4, 0.4]),
     )
+    together = rebuilt(start, nodes, noise=np.append(start.noise, [0.3, 0.3, 0.3, 0.4, 0.4]))
     for name in COLUMNS:
-        if name not in ("mean", "std"):
-            assert column(together, name) == column(apart, name), name
+        assert column(together, name) == column(apart, name), name
     assert column(together, "askable")[-2:] == [False, True]  # what is forbidden is not measured
 
 
 def test_nodes_that_may_still_be_measured_stay_askable() -> None:
-    tree, none = Tree.root(0.1), np.zeros(2, dtype=bool)
-    tree = tree.split([0], [2], True, True, np.array([0, 1]), 1, ~none, none, np.full(2, 0.1))
+    tree, none = root(0.1), np.zeros(2, dtype=bool)
+    tree = rebuilt(tree, tree.split([0], [2], True, True, np.array([0, 1]), 1, ~none, none))
     assert column(tree, "askable") == [True, True, True]
     assert column(tree, "expanded") == [True, False, False]
     assert column(tree, "splittable") == [False, False, False]
 
 
 def test_growing_keeps_every_row() -> None:
-    tree = Tree.root(0.1)
+    tree = root(0.1)
     rng = np.random.default_rng(0)
     for row in range(400):
-        tree = grow(tree, row).marked(row, EXPANDED, True)
+        tree = marked(grow(tree, row), row, EXPANDED, True)
         for _ in range(row % 3):
             tree = told(tree, row, float(rng.normal()))
     rng = np.random.default_rng(0)
     for row in range(400):
         assert tree.count[row] == row % 3
-        own = [rng.normal() for _ in range(row % 3)]
-        assert tree.reward[row] == pytest.approx(np.mean(own) if own else 0.0, abs=1e-15)
+        rewards = [rng.normal() for _ in range(row % 3)]
+        if rewards:
+            mean, error = tree.own_rewards(np.array([row]))
+            assert mean[0] == pytest.approx(np.mean(rewards), abs=1e-15)
+            assert error[0] == pytest.approx(0.1 / np.sqrt(len(rewards)))
         assert tree.expanded[row]
         assert tree.first_child[row] == 2 * row + 1
         assert not tree.askable[row]
@@ -108,24 +105,24 @@ def test_growing_keeps_every_row() -> None:
 
 def test_indices_are_exact_up_to_the_last_that_fits() -> None:
     largest = 2**63 - 1
-    tree = children(Tree.root(0.1), 0, [largest - 1, largest])
+    tree = children(root(0.1), 0, [largest - 1, largest])
     assert column(tree, "index")[1:] == [largest - 1, largest]
 
 
 def test_what_may_be_measured_or_split_is_in_contention() -> None:
-    tree = grow(Tree.root(0.1), 0)
+    tree = grow(root(0.1), 0)
     assert tree.askable.nonzero()[0].tolist() == tree.contenders.tolist() == [1, 2]
     assert tree.expanded.nonzero()[0].tolist() == []
-    blocked = tree.marked(1, ASKABLE, False)
+    blocked = marked(tree, 1, ASKABLE, False)
     assert blocked.contenders.tolist() == [1, 2]  # it may be split
     assert grow(blocked, 1).contenders.tolist() == [2, 3, 4]
-    smallest = children(tree, 1, [0, 1], smallest=np.array([True, True])).marked(3, ASKABLE, False)
+    smallest = marked(children(tree, 1, [0, 1], smallest=True), 3, ASKABLE, False)
     assert smallest.contenders.tolist() == [2, 4]
     assert tree.contenders.tolist() == [1, 2]
 
 
 def test_another_posterior_is_seen_without_touching_the_table() -> None:
-    tree = shown(grow(Tree.root(0.1), 0), mean=[0, 0, 0], std=[1, 2, 3])
+    tree = shown(grow(root(0.1), 0), mean=[0, 0, 0], std=[1, 2, 3])
     seen = shown(tree, mean=[1.0, 2.0, 3.0], std=[0.5, 0.6, 0.7])
     assert seen.std.tolist() == [0.5, 0.6, 0.7]
     assert column(tree, "std") == [1, 2, 3]
@@ -135,7 +132,7 @@ def test_another_posterior_is_seen_without_touching_the_table() -> None:
 
 
 def test_ties_go_to_the_smallest_depth_then_the_smallest_index() -> None:
-    tree = grow(Tree.root(0.1), 0)  # rows 1, 2
+    tree = grow(root(0.1), 0)  # rows 1, 2
     tree = grow(tree, 2)  # rows 3, 4: (2, 2), (2, 3)
     tree = grow(tree, 1)  # rows 5, 6: (2, 0), (2, 1), later rows but smaller indices
     assert tree.ties(np.array([3, 4, 5, 6])) == 5
@@ -146,7 +143,7 @@ def test_ties_go_to_the_smallest_depth_then_the_smallest_index() -> None:
 
 
 def test_a_snapshot_is_in_the_users_units() -> None:
-    tree = shown(grow(Tree.root(0.1), 0), mean=[1, 2, -3], std=[0.1, 0.2, 0.3])
+    tree = shown(grow(root(0.1), 0), mean=[1, 2, -3], std=[0.1, 0.2, 0.3])
     assert tree.snapshot(10.0, 1.0).mean.tolist() == [11, 12, 7]
     assert tree.snapshot(10.0, -1.0).mean.tolist() == [9, 8, 13]
     assert tree.snapshot(10.0, -1.0).std.tolist() == [0.1, 0.2, 0.3]
@@ -157,7 +154,7 @@ def test_a_snapshot_is_in_the_users_units() -> None:
 
 
 def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
-    tree = told(blank(grow(Tree.root(0.1), 0)), 0, 1.0)
+    tree = told(grow(root(0.1), 0), 0, 1.0)
     table, before = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     assert len(table) == 3
     kinds = {
@@ -179,9 +176,9 @@ def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
 
 
 def test_a_snapshot_does_not_follow_the_tree() -> None:
-    tree = blank(Tree.root(0.1))
+    tree = root(0.1)
     table = tree.snapshot(0.0, 1.0)
-    other = told(shown(tree, mean=[5.0]).marked(0, EXPANDED, True), 0, 3.0)
+    other = told(marked(shown(tree, mean=[5.0]), 0, EXPANDED, True), 0, 3.0)
     assert grow(other, 0).size == 3
     assert len(table) == 1
     assert table.mean.tolist() == [0]
@@ -223,17 +220,17 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
 
 CHANGES: dict[str, Callable[[Tree], Tree]] = {
     "measured": lambda tree: told(tree, 1, 0.5),
-    "looked": lambda tree: Tree(tree, None, {0: SimpleNamespace(row=1)}),
-    "marked": lambda tree: tree.marked(1, EXPANDED, True),
+    "looked": lambda tree: tree.with_pending({0: SimpleNamespace(row=1)}),
+    "marked": lambda tree: marked(tree, 1, EXPANDED, True),
     "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
-    "at slots": lambda tree: tree.at_slots(1, np.array([9, 8])),
+    "at slots": lambda tree: rebuilt(tree, tree.at_slots(1, np.array([9, 8]))),
     "split": lambda tree: grow(tree, 1),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_happens_makes_another_table_and_leaves_this_one_as_it_was(change: str) -> None:
-    tree = told(blank(grow(Tree.root(0.1), 0)), 0, 0.2)
+    tree = told(grow(root(0.1), 0), 0, 0.2)
     assert tree.contenders.tolist() == [1, 2]
     before, columns = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     other = CHANGES[change](tree)
@@ -244,12 +241,12 @@ def test_whatever_happens_makes_another_table_and_leaves_this_one_as_it_was(chan
     assert tree.contenders.tolist() == [1, 2]
     assert other.size > 500
     again = CHANGES[change](tree)
-    assert {name: column(again, name) for name in COLUMNS if name not in ("mean", "std")} != columns
+    assert {name: column(again, name) for name in COLUMNS} != columns
 
 
 def test_what_a_policy_reads_cannot_be_written() -> None:
-    grown = grow(Tree.root(0.1), 0)
-    for tree in (blank(grown), *(change(blank(grown)) for name, change in CHANGES.items() if name != "split")):
+    grown = grow(root(0.1), 0)
+    for tree in (grown, *(change(grown) for name, change in CHANGES.items() if name != "split")):
         for name in (*COLUMNS, "contenders"):
             values = getattr(tree, name)
             if name in ("splittable",):  # computed when asked for
@@ -260,7 +257,7 @@ def test_what_a_policy_reads_cannot_be_written() -> None:
 
 
 def test_tables_are_compared_entry_by_entry() -> None:
-    one, other = blank(Tree.root(0.1)), blank(Tree.root(0.1))
+    one, other = root(0.1), root(0.1)
     assert one.snapshot(0.0, 1.0) == other.snapshot(0.0, 1.0)
     assert one.snapshot(0.0, 1.0) != other.snapshot(1.0, 1.0)
     assert one.snapshot(0.0, 1.0) != "a table"

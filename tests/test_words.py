@@ -14,11 +14,11 @@ import zonal as zn
 from zonal.cli import CAMPAIGN
 from zonal.cli.main import main
 from zonal.engine.settings import Given
-from zonal.study import limits, operations, recipe
+from zonal.study import operations, recipe
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "manual" / "words.md"
-CALLED = re.compile(r"\b(?:operations|limits)\.(\w+)\(")
+CALLED = re.compile(r"\boperations\.(\w+)\(")
 EVERYWHERE = {"--debug", "--json", "--help"}
 
 
@@ -29,7 +29,7 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
-DEEDS, SETTINGS = rows("Actions"), rows("Settings")
+ACTIONS, SETTINGS = rows("Actions"), rows("Settings")
 
 
 def codes(cells: list[list[str]], at: int) -> list[str]:
@@ -41,16 +41,16 @@ def options(command: click.Command) -> set[str]:
 
 
 def test_python_can_do_what_the_page_says_and_nothing_else() -> None:
-    named = {name for code in codes(DEEDS, 1) for name in re.findall(r"^[Ss]tudy\.(\w+)$", code)}
+    named = {name for code in codes(ACTIONS, 1) for name in re.findall(r"^[Ss]tudy\.(\w+)$", code)}
     methods = {name for name in dir(zn.Study) if not name.startswith("_") and callable(getattr(zn.Study, name))}
     assert methods - named == set()
     assert {name for name in named if not hasattr(zn.Study, name)} == set()
-    assert all(hasattr(zn, code.removeprefix("zn.")) for code in codes(DEEDS, 1) if code.startswith("zn."))
+    assert all(hasattr(zn, code.removeprefix("zn.")) for code in codes(ACTIONS, 1) if code.startswith("zn."))
 
 
 def test_the_shell_can_do_what_the_page_says_and_nothing_else() -> None:
     named: set[str] = set()
-    for row in DEEDS:
+    for row in ACTIONS:
         command: click.Command | None = None
         for code in codes([row], 2):
             words = code.split()
@@ -66,7 +66,7 @@ def test_the_shell_can_do_what_the_page_says_and_nothing_else() -> None:
 def test_the_service_can_do_what_the_page_says_and_nothing_else() -> None:
     from zonal.web.routes import EVERY, STUDY
 
-    said = {tuple(code.split()) for code in codes(DEEDS, 3) if code.startswith(("GET ", "POST "))}
+    said = {tuple(code.split()) for code in codes(ACTIONS, 3) if code.startswith(("GET ", "POST "))}
     named = {(method, path if path.startswith("/") else f"{STUDY}/{path}") for method, path in said}
     assert named == {(route.method, route.path) for route in EVERY}
 
@@ -77,9 +77,7 @@ def test_the_client_says_to_its_server_whatever_changes_a_study() -> None:
 
     def is_write(function: Any) -> bool:
         source = inspect.getsource(function)
-        called = [
-            getattr(operations, name, None) or getattr(limits, name, None) for name in CALLED.findall(source)
-        ]
+        called = [getattr(operations, name, None) for name in CALLED.findall(source)]
         return bool(re.search(r"(self|study)\._writing\(", source)) or any(map(is_write, filter(None, called)))
 
     writes = {"save"} | {name for name, word in vars(zn.Study).items() if callable(word) and is_write(word)}
@@ -90,7 +88,7 @@ def test_the_client_says_to_its_server_whatever_changes_a_study() -> None:
         assert list(here)[1:] == list(there)[1:], name
 
 
-@pytest.mark.parametrize("row", DEEDS, ids=lambda row: row[0])
+@pytest.mark.parametrize("row", ACTIONS, ids=lambda row: row[0])
 def test_the_manual_speaks_of_every_deed_in_both_tongues(row: list[str]) -> None:
     pages = [(PAGE.parent / link).resolve() for link in re.findall(r"\]\(([^)]+)\)", row[4])]
     assert pages

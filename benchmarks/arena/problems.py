@@ -102,7 +102,7 @@ class Problem:
 
     def cell(self, parts: Parts) -> Region:
         """Return a smallest cell by its part along each axis."""
-        found: Region = self.space.cell((self.depth, int(self.space.indices(self.depth, parts)[0])))
+        found: Region = self.space.cell((self.depth, int(self.space.partition.indices(self.depth, parts)[0])))
         return found
 
     def at(self, point: Any) -> Parts:
@@ -115,7 +115,7 @@ class Problem:
         for j, n in enumerate(self.shape):
             axis = self.space.axes[j]
             if isinstance(axis, CategoricalAxis):
-                sides.append([int(s) for s in axis.members(int(region.offset[j]))])  # type: ignore[attr-defined]
+                sides.append([int(s) for s in axis.members(int(region.along[j][1][0]))])  # type: ignore[attr-defined]
                 continue
             low, high = (region.bounds[j] - axis.low) / (axis.high - axis.low) * n
             first = min(math.floor(low + 1e-9), n - 1)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from itertools import islice
+from re import Match
 from types import FrameType
-from typing import Any, TypeGuard
+from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, TypeGuard, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from zonal._types import Floats, Json
 
 LARGEST_STD = 1e150
 LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
@@ -26,6 +30,17 @@ LONGEST_SEED = 4096  # bits: files cannot hold more
 LONGEST_SHOWN = 400  # characters of a value in a message
 MAX_LISTED = 5_000_000  # entries of what a user lists
 TEXTS = (str, bytes, bytearray, memoryview)
+
+# What stands where a number, or the seed of random numbers, belongs; a file or a request may hold anything there.
+Number: TypeAlias = "SupportsFloat | Json"
+Whole: TypeAlias = "SupportsIndex | Json"
+Bits = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
+Rng: TypeAlias = SupportsIndex | Sequence[int] | NDArray[np.integer[Any]] | Bits | None
+Condition = bool | np.bool_ | int | Sized | Match[str] | None  # of a check
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class ZonalError(Exception):
@@ -38,7 +53,9 @@ class InvalidInput(ZonalError, ValueError):
     def __init__(self, problem: str, value: object, fix: str) -> None:
         super().__init__(f"{problem}; got {_shown(value)}. {fix}")
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[type[InvalidInput], str], InvalidInput], tuple[type[InvalidInput], str]]:
         """Pickle the finished message: the value itself may not be picklable."""
         return _revive, (type(self), str(self))
 
@@ -74,7 +91,7 @@ class Exhausted(ZonalError, RuntimeError):
 class CannotWrite(ZonalError, OSError):
     """A file or folder that cannot be written, and the system's reason."""
 
-    def __init__(self, path: object, error: OSError) -> None:
+    def __init__(self, path: str | os.PathLike[str], error: OSError) -> None:
         self.reason = error.strerror or str(error)
         super().__init__(f"{path} cannot be written: {self.reason}. Free space, or try another place.")
 
@@ -115,18 +132,20 @@ def is_quantity(value: object) -> bool:
     return any(all(hasattr(type(value), name) for name in names) for names in kinds)
 
 
-def without_unit(value: Any, unit: str, name: str, why: str = "since none is declared for it") -> Any:
+def without_unit(value: T, unit: str, name: str, why: str = "since none is declared for it") -> T:
     """Return a quantity of astropy or pint as numbers in a unit, "" for none; anything else unchanged.
 
     `why` says in a message why there is no unit.
     """
     if not is_quantity(value):
         return value
+    quantity: Any = value
     of_astropy = hasattr(type(value), "to_value")
     try:
-        bare = str(value.unit if of_astropy else value.units) in ("", "dimensionless")
+        bare = str(quantity.unit if of_astropy else quantity.units) in ("", "dimensionless")
         if unit or bare:  # to pint an angle has no dimension, but it has a unit
-            return value.to_value(unit) if of_astropy else value.to(unit).magnitude
+            number: T = quantity.to_value(unit) if of_astropy else quantity.to(unit).magnitude
+            return number
     except Exception:  # each library has its own; they all mean that it cannot be converted
         pass
     wanted = f"be in {unit!r}" if unit else f"come without a unit, {why}"
@@ -134,7 +153,7 @@ def without_unit(value: Any, unit: str, name: str, why: str = "since none is dec
     raise InvalidInput(f"{name} must {wanted}", value, fix)
 
 
-def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
+def finite_number(value: Number, name: str, fix: str = "Pass a finite number.") -> float:
     """Check that `value` is one finite real number, and return it as a float."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
@@ -144,14 +163,14 @@ def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> 
             raise TypeError
         if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
             raise TypeError
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]  # what it is not made of raises
     except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a single number", value, fix) from None
     require(math.isfinite(number), f"{name} must be finite", value, fix)
     return number
 
 
-def positive_number(value: Any, name: str) -> float:
+def positive_number(value: Number, name: str) -> float:
     """Check that `value` is a number above zero, and return it as a float."""
     number = finite_number(value, name, "Pass a number above 0.")
     if number <= 0:
@@ -159,7 +178,7 @@ def positive_number(value: Any, name: str) -> float:
     return number
 
 
-def duration(value: Any, name: str) -> float:
+def duration(value: Number, name: str) -> float:
     """Check that `value` is a number of seconds that can be waited, and return it."""
     number = positive_number(value, name)
     fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait for ever."
@@ -167,7 +186,7 @@ def duration(value: Any, name: str) -> float:
     return number
 
 
-def standard_deviation(value: Any, name: str) -> float:
+def standard_deviation(value: Number, name: str) -> float:
     """Check that `value` is a standard deviation (zero means exact), and return it."""
     fix = "Pass a standard deviation of 0 or more."
     number = finite_number(value, name, fix)
@@ -176,7 +195,7 @@ def standard_deviation(value: Any, name: str) -> float:
     return number
 
 
-def probability(value: Any, name: str) -> float:
+def probability(value: Number, name: str) -> float:
     """Check that `value` lies strictly between 0 and 1, and return it as a float."""
     fix = "Pass a number strictly between 0 and 1."
     number = finite_number(value, name, fix)
@@ -184,13 +203,13 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
-def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_WHOLE) -> int:
+def whole_number(value: Whole, name: str, least: int, most: int | None = LARGEST_WHOLE) -> int:
     """Check that `value` is an integer from `least` to `most` (None for no limit), and return it."""
     fix = f"Pass a whole number of {least} or more."
     try:
         if isinstance(value, bool | np.bool_) or is_masked(value):  # older versions of numpy treat both as numbers
             raise TypeError
-        number = operator.index(value)
+        number = operator.index(value)  # type: ignore[arg-type]  # what is not whole raises
     except Exception:  # whatever a user's object raises
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
     require(number >= least, f"{name} must be at least {least}", value, fix)
@@ -198,13 +217,13 @@ def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_W
     return number
 
 
-def truth(value: Any, name: str) -> bool:
+def truth(value: bool | Json, name: str) -> bool:
     """Check that `value` is True or False, and return it."""
     require(isinstance(value, bool | np.bool_), f"{name} must be True or False", value, "Pass one of them.")
     return bool(value)
 
 
-def text(value: Any, name: str) -> str:
+def text(value: Json, name: str) -> str:
     """Check that `value` is text that can be written to a file, and return it as plain text."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text", value, "Pass text in quotation marks.")
@@ -215,7 +234,7 @@ def text(value: Any, name: str) -> str:
     return str.__str__(value)
 
 
-def named(value: Any, what: str) -> str:
+def named(value: Json, what: str) -> str:
     """Check that `value` can be the name of something: text that is not empty, or a whole number; return it."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         value = str(whole_number(value, what, -LARGEST_WHOLE))
@@ -243,7 +262,7 @@ def listed(what: Any, problem: str, fix: str) -> list[Any]:
     return entries
 
 
-def mapped(what: Mapping[Any, Any], problem: str, fix: str) -> dict[Any, Any]:
+def mapped(what: Mapping[K, V], problem: str, fix: str) -> dict[K, V]:
     """Return the entries of a mapping, whatever kind it is; raise `problem` if it does not hand them out."""
     try:
         return dict(listed(what.items(), problem, fix))
@@ -253,11 +272,11 @@ def mapped(what: Mapping[Any, Any], problem: str, fix: str) -> dict[Any, Any]:
         raise InvalidInput(f"{problem}: it cannot be read ({type(error).__name__})", what, fix) from None
 
 
-def one_or_several(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
+def one_or_several(given: Number, name: str, check: Callable[[float, str], float]) -> float | tuple[float, ...]:
     """Check a number, or one number per axis; several become a tuple, which can be hashed."""
     several = isinstance(given, Sequence) or hasattr(type(given), "__array__")
     if isinstance(given, TEXTS) or not several or not is_listed(given):
-        return check(given, name)
+        return check(given, name)  # type: ignore[arg-type]  # which raises for what is no number
     problem, fix = f"{name} must be a number or one number per axis", "Flatten it."
     entries = listed(given, problem, fix)
     nested = any(is_listed(entry) and not isinstance(entry, TEXTS) for entry in entries)
@@ -265,7 +284,13 @@ def one_or_several(given: Any, name: str, check: Callable[[Any, str], float]) ->
     return tuple(check(value, name) for value in entries)
 
 
-def plain_array(what: Any, problem: str, fix: str, dtype: Any = None) -> NDArray[Any]:
+@overload
+def plain_array(what: ArrayLike, problem: str, fix: str, dtype: type[float]) -> Floats: ...
+@overload
+def plain_array(what: ArrayLike, problem: str, fix: str) -> NDArray[np.generic]: ...
+def plain_array(
+    what: ArrayLike, problem: str, fix: str, dtype: type[float] | None = None
+) -> Floats | NDArray[np.generic]:
     """Return something as an array of numpy's; raise `problem` for what is none, or is masked."""
     try:
         if is_masked(what) or isinstance(what, (*TEXTS, Mapping, Iterator, Set)):
@@ -276,7 +301,7 @@ def plain_array(what: Any, problem: str, fix: str, dtype: Any = None) -> NDArray
         if isinstance(given, list) and any(map(is_masked, given)):
             raise TypeError
         array = np.asarray(given)
-        if dtype is not None and dtype is not object and array.dtype.kind in "cmMSUV":  # numpy converts these
+        if dtype is not None and array.dtype.kind in "cmMSUV":  # numpy converts these
             raise TypeError
         return array if dtype is None else array.astype(dtype)
     except Exception:  # whatever a user's object raises
@@ -291,7 +316,7 @@ def attribute(what: object, name: str) -> Any:
         return None
 
 
-def require(holds: object, problem: str, value: object, fix: str) -> None:
+def require(holds: Condition, problem: str, value: object, fix: str) -> None:
     """Raise unless something holds."""
     if not holds:
         raise InvalidInput(problem, value, fix)
@@ -303,7 +328,7 @@ def reject(wrong: Iterable[object], problem: str, fix: str) -> None:
         raise InvalidInput(problem, value, fix)
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
+def check_choice(value: T, name: str, choices: Sequence[T]) -> None:
     """Raise unless `value` is one of a few choices; an array never is."""
     try:
         is_choice = isinstance(value, Hashable) and value in choices
@@ -314,7 +339,7 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
         raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
 
 
-def random_generator(rng: Any) -> np.random.Generator:
+def random_generator(rng: Rng) -> np.random.Generator:
     """Return a random generator from a seed, a generator or None; raise for anything else."""
     fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."
     problem = "rng must be a seed or a generator"
@@ -322,13 +347,13 @@ def random_generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     # Anything else is checked number by number: numpy may end the interpreter on what it does not expect.
     several = isinstance(rng, list | tuple) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
-    require(not several or len(rng), problem, rng, fix)
-    numbers = [_seed_number(number, problem, rng, fix) for number in (rng if several else [rng])]
-    return np.random.default_rng(numbers if several else numbers[0])
+    given: Any = rng
+    numbers = list(given) if several else [given]
+    require(numbers and all(map(_is_seed, numbers)), problem, rng, fix)
+    return np.random.default_rng([int(number) for number in numbers] if several else int(numbers[0]))
 
 
-def _seed_number(value: Any, problem: str, rng: object, fix: str) -> int:
-    """Check one number of a seed, and return it."""
+def _is_seed(value: SupportsIndex) -> bool:
+    """Tell whether something can be one number of a seed."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    require(whole and value >= 0 and int(value).bit_length() <= LONGEST_SEED, problem, rng, fix)
-    return int(value)
+    return whole and operator.index(value) >= 0 and operator.index(value).bit_length() <= LONGEST_SEED

@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Flags, Floats
+
+if TYPE_CHECKING:
+    from zonal.policies.base import RoundCosts
 
 Ints = NDArray[np.int64]
 
@@ -25,26 +28,10 @@ DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 
 
-def _tallied(name: str, kind: type = float) -> Any:
-    """Return a column of an attribute of the tallies, made when it is read: most rounds do not need it."""
-    get = attrgetter(name)
+class Nodes:
+    """The nodes of a tree and where they stand: every column is a read-only array; the root comes first.
 
-    def column(tree: Tree) -> NDArray[Any]:
-        columns = tree._tallied_columns
-        if name not in columns:
-            values: NDArray[Any] = np.zeros(tree.size, dtype=kind)
-            values[list(tree.tallies)] = [get(tally) for tally in tree.tallies.values()]
-            columns[name] = _frozen(values)
-        return columns[name]
-
-    return property(column)
-
-
-class Tree:
-    """A table of nodes: every column is a read-only array with one entry per node; the root comes first.
-
-    Most columns are those of `TreeTable`, the table that users see; here means are relative to the prior mean, and
-    more is better.
+    Nothing here depends on what was measured. A study holds one table of nodes; `Tree` adds what is known of them.
     """
 
     depth: Ints
@@ -52,126 +39,45 @@ class Tree:
     parent: Ints
     first_child: Ints
     slot: Ints  # its footprint in the belief
-    count: Ints = _tallied("answered", int)  # trials told, including those told as differences
-    averaged: Ints = _tallied("number", int)  # of these, the ones told as averages
     expanded: Flags  # whether line 6 of Algorithm 1 passed, or the node was split by force
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    reward: Floats = _tallied("without_sem.mean")  # of trials without a standard error, by time; 0 if none
-    total_time: Floats = _tallied("without_sem.weight")  # total time of these, in usual times
-    n_with_sem: Ints = _tallied("with_sem.number", int)  # number of trials measured with a standard error
-    precision_mean: Floats = _tallied("with_sem.mean")  # their precision-weighted mean
-    precision_variance: Floats = _tallied("with_sem.variance")  # and its variance
-    relative: Floats  # noise of one measurement of the usual time, in units of
-    unit: float  # what is learned of it; 1 if it is given
-    terms: Any = None  # what measurements cost, while a trial is chosen
-    mean: Floats
-    std: Floats
-    std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
-    tallies: dict[int, Any]  # of the nodes that were measured, by row: `NodeStats`
-    pending: Mapping[int, Any]  # the trials pending, each with its `row`
-    _tallied_columns: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
-    _contenders: NDArray[np.intp] | None
 
-    def __init__(
-        self,
-        of: Tree | None = None,
-        tallies: dict[int, Any] | None = None,
-        pending: Mapping[int, Any] | None = None,
-    ) -> None:
-        """Copy the columns of another table, with other tallies and trials pending if they are given."""
-        self.__dict__ = {} if of is None else {**of.__dict__}
-        if tallies is not None:
-            self.tallies, self._tallied_columns = tallies, {}
-        if pending is not None:
-            self.pending = pending
-
-    @classmethod
-    def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
+    @staticmethod
+    def root(splittable: bool = True, forbidden: bool = False) -> Nodes:
         """Return the table of a tree that is its root alone."""
-        tree = cls(None, {}, {})
-        tree.relative, tree.unit = _frozen(np.array([noise])), 1.0
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
-        return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
+        return Nodes(np.array([[0], [0], [-1], [0], [-1]]), flags)
 
-    def _shaped(self, ints: Ints) -> Tree:
-        """Set another block of integer columns."""
-        ints.setflags(write=False)
-        self._ints, self._tallied_columns = ints, {}
+    def __init__(self, ints: Ints, flags: Flags) -> None:
+        """Take columns that change together as the rows of one array."""
+        self._ints, self._flags = _frozen(ints), _frozen(flags)
         self.depth, self.index, self.parent, self.slot, self.first_child = ints
-        return self
-
-    def _flagged(self, flags: Flags) -> Tree:
-        """Set another block of flags."""
-        flags.setflags(write=False)
-        self._flags, self._contenders = flags, None
         self.expanded, self.askable, self.smallest, self.forbidden = flags
-        return self
 
     @property
     def size(self) -> int:
         """The number of nodes."""
         return self.depth.size
 
-    def believed(self, mean: Floats, variance: Floats, in_order: bool, *measured: Any) -> Tree:
-        """Return the table with a posterior by slot (by row if slots are `in_order`), and what was `measured`."""
-        if not in_order:
-            mean, variance = mean.take(self.slot), variance.take(self.slot)
-        std = np.sqrt(variance)
-        mean.setflags(write=False)
-        std.setflags(write=False)
-        twin = Tree(self, *measured)
-        twin.mean, twin.std = mean, std
-        return twin
-
-    def in_units(self, unit: float) -> Tree:
-        """Return the table with another unit of noise: the standard deviation that was learned."""
-        twin = Tree(self)
-        twin.unit = unit
-        return twin
-
-    @property
-    def noise(self) -> Floats:
-        """Standard deviation of one measurement of the usual time."""
-        return _frozen(self.unit * self.relative)
-
-    @property
-    def trials(self) -> Ints:
-        """Trials told or pending."""
-        trials = self.count
-        if self.pending:
-            trials = trials.copy()
-            for asked in self.pending.values():
-                trials[asked.row] += 1
-        return _frozen(trials)
-
-    def marked(self, row: int, name: int, flag: bool) -> Tree:
+    def marked(self, row: int, name: int, flag: bool) -> Nodes:
         """Return the table with another flag in one row."""
         flags = self._flags.copy()
         flags[name, row] = flag
-        return Tree(self)._flagged(flags)
+        return Nodes(self._ints, flags)
 
-    def forbidding(self, forbidden: Flags, askable: Flags) -> Tree:
+    def forbidding(self, forbidden: Flags, askable: Flags) -> Nodes:
         """Return the table with other nodes forbidden, and others that may be measured."""
         flags = self._flags.copy()
         flags[FORBIDDEN], flags[ASKABLE] = forbidden, askable
-        return Tree(self)._flagged(flags)
+        return Nodes(self._ints, flags)
 
-    def restricted(self, able: Flags, never: Flags) -> Tree:
-        """Return the table where only `able` rows may be measured, and leaves that are `never` are not split."""
-        flags = self._flags.copy()
-        flags[ASKABLE] &= able
-        twin = Tree(self)._flagged(flags)
-        (twin._contenders,) = (twin.askable | (twin.splittable & ~never)).nonzero()
-        twin._contenders.setflags(write=False)
-        return twin
-
-    def at_slots(self, first: int, slots: Ints) -> Tree:
+    def at_slots(self, first: int, slots: Ints) -> Nodes:
         """Return the table with other slots from row `first` on."""
         ints = self._ints.copy()
         ints[SLOT, first:] = slots
-        return Tree(self)._shaped(ints)
+        return Nodes(ints, self._flags)
 
     def split(
         self,
@@ -183,17 +89,16 @@ class Tree:
         slot: int,
         smallest: Flags | bool,
         forbidden: Flags | bool,
-        noise: Floats | float,
-    ) -> Tree:
+    ) -> Nodes:
         """Return the table with the children of some leaves: adjacent rows for each, as many as in `families`.
 
         From now on the leaves may count as `expanded`, and may still be measured if `inner`. The slots of the
         children follow each other from `slot` on; the rest are columns of theirs, where a single value holds for
-        all, noise in units of `unit`.
+        all.
         """
         size = self.depth.size
         total = size + index.size
-        leaves: Any = rows[0]
+        leaves: int | Ints = rows[0]
         parent, first = leaves, size
         if len(rows) > 1:
             leaves, sizes = np.array(rows), np.array(families)
@@ -211,10 +116,7 @@ class Tree:
             flags[EXPANDED, leaves] = True
         if not inner:
             flags[ASKABLE, leaves] = False
-        twin = Tree(self)._shaped(ints)._flagged(flags)
-        twin.relative = np.empty(total)
-        twin.relative[:size], twin.relative[size:] = self.relative, noise
-        return twin
+        return Nodes(ints, flags)
 
     @property
     def leaf(self) -> Flags:
@@ -225,39 +127,6 @@ class Tree:
     def splittable(self) -> Flags:
         """Whether each node is a leaf that may be split."""
         return self.leaf & ~self.smallest
-
-    @property
-    def contenders(self) -> NDArray[np.intp]:
-        """The rows that may be measured, and the leaves that may be split but not measured."""
-        if self._contenders is None:
-            (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
-            self._contenders.setflags(write=False)
-        return self._contenders
-
-    def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return the precision-weighted mean of some nodes' own rewards, and its standard error."""
-        weighed = self.n_with_sem[rows]
-        plain = self.averaged[rows] - weighed
-        timed = self.total_time[rows]
-        mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.where(timed > 0, timed, 1.0))
-        if not weighed.any():
-            return mean, error
-        variance, precision_variance = error**2, self.precision_variance[rows]
-        total = variance + precision_variance
-        share = np.divide(variance, total, out=np.ones_like(total), where=total > 0)
-        share[weighed == 0], share[plain == 0] = 0.0, 1.0
-        mean = mean + share * (self.precision_mean[rows] - mean)
-        return mean, np.where(weighed == 0, error, np.sqrt(share * precision_variance))
-
-    def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:
-        """Return the table in the user's units: ``prior_mean + sign * mean``, noise for one unit of time."""
-        columns = {column.name: _frozen(getattr(self, column.name).view()) for column in fields(TreeTable)}
-        columns["mean"] = _frozen(prior_mean + sign * self.mean)
-        if time != 1:
-            columns["noise"] = _frozen(self.noise * math.sqrt(time))
-        reward, _ = self.own_rewards(np.arange(self.size))
-        columns["reward"] = _frozen(np.where(self.averaged > 0, sign * reward, np.nan))
-        return TreeTable(**columns)
 
     def ties(self, rows: NDArray[np.intp]) -> int:
         """Return the row of smallest depth, then smallest index, among `rows`."""
@@ -279,7 +148,148 @@ class Tree:
         return above
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+class Rewards(Protocol):
+    """The rewards told of each footprint, by slot."""
+
+    def n_told(self, slot: int) -> int:
+        """Return how many trials were told as averages of a footprint."""
+
+    def told_mean(self, slot: int, noise: float) -> tuple[float, float]:
+        """Return the precision-weighted mean of these, and its noise variance."""
+
+
+class Pending(Protocol):
+    """A trial that is pending."""
+
+    @property
+    def row(self) -> int:
+        """The row that it measures."""
+
+
+class Tree(Nodes):
+    """The nodes with what was measured and what is believed, as policies see them.
+
+    Most columns are those of `TreeTable`, the table that users see; here means are relative to the prior mean, and
+    more is better.
+    """
+
+    mean: Floats
+    std: Floats
+    noise: Floats  # standard deviation of one measurement of the default time
+    std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
+    terms: Any = None  # `RoundCosts`: what measurements cost, while a trial is chosen; None if they cost nothing
+
+    def __init__(
+        self,
+        nodes: Nodes,
+        mean: Floats,
+        std: Floats,
+        noise: Floats,
+        rewards: Rewards,
+        learned_noise: float,
+        counts: Mapping[int, int],
+        pending: Mapping[int, Pending],
+    ) -> None:
+        """Add columns to a table of nodes.
+
+        `learned_noise` is that of a reward of weight 1 where noise is learned; `counts` has the number of trials
+        told, as averages or differences, by row.
+        """
+        self.__dict__ = {**vars(nodes)}  # its columns
+        self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
+        self._rewards, self._learned_noise, self._counts, self.pending = rewards, learned_noise, counts, pending
+
+    def _twin(self) -> Tree:
+        """Return a copy that shares all columns."""
+        twin = object.__new__(Tree)
+        twin.__dict__ = {**vars(self)}
+        return twin
+
+    def with_pending(self, pending: Mapping[int, Pending]) -> Tree:
+        """Return the table with other trials pending."""
+        twin = self._twin()
+        twin.pending = pending
+        return twin
+
+    def with_std_before(self, std: Floats) -> Tree:
+        """Return the table with what `std` was before the last reward."""
+        twin = self._twin()
+        twin.std_before = std
+        return twin
+
+    def with_costs(self, terms: RoundCosts) -> Tree:
+        """Return the table with what measurements cost in this round."""
+        twin = self._twin()
+        twin.terms = terms
+        return twin
+
+    def restricted(self, able: Flags, never: Flags) -> Tree:
+        """Return the table where only `able` rows may be measured, and leaves that are `never` are not split."""
+        flags = self._flags.copy()
+        flags[ASKABLE] &= able
+        twin = self._twin()
+        twin.askable, twin.contenders = flags[ASKABLE], _contenders(flags[ASKABLE], self.splittable & ~never)
+        return twin
+
+    @cached_property
+    def contenders(self) -> NDArray[np.intp]:
+        """The rows that may be measured, and the leaves that may be split but not measured."""
+        return _contenders(self.askable, self.splittable)
+
+    @cached_property
+    def count(self) -> Ints:
+        """Trials told, including those told as differences."""
+        counts = np.zeros(self.size, dtype=np.int64)
+        counts[list(self._counts)] = list(self._counts.values())
+        return _frozen(counts)
+
+    @property
+    def averaged(self) -> Ints:
+        """Trials told as averages."""
+        numbers = np.zeros(self.size, dtype=np.int64)
+        for row in self._counts:
+            numbers[row] = self._rewards.n_told(self.slot.item(row))
+        return _frozen(numbers)
+
+    @property
+    def trials(self) -> Ints:
+        """Trials told or pending."""
+        trials = self.count.copy()
+        for trial in self.pending.values():
+            trials[trial.row] += 1
+        return _frozen(trials)
+
+    def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return the precision-weighted mean of the rewards told of some nodes, and its standard error."""
+        told = [self._rewards.told_mean(slot, self._learned_noise) for slot in self.slot[rows].tolist()]
+        mean, variance = np.array(told, dtype=float).reshape(-1, 2).T
+        return mean, np.sqrt(variance)
+
+    def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:
+        """Return the table in the user's units: ``prior_mean + sign * mean``, noise for one unit of time."""
+        reward, rows = np.full(self.size, np.nan), self.averaged.nonzero()[0]
+        reward[rows] = sign * self.own_rewards(rows)[0]
+        columns = {
+            "mean": prior_mean + sign * self.mean,
+            "noise": self.noise if time == 1 else self.noise * math.sqrt(time),
+            "reward": reward,
+        }
+        names = (column.name for column in fields(TreeTable))
+        return TreeTable(
+            **{name: _frozen(columns.get(name, getattr(self, name, reward)).view()) for name in names}
+        )
+
+
+def _contenders(askable: Flags, splittable: Flags) -> NDArray[np.intp]:
+    """Return the rows that may be measured or split."""
+    rows: NDArray[np.intp] = (askable | splittable).nonzero()[0]
+    return _frozen(rows)
+
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def _frozen(array: NDArray[Number]) -> NDArray[Number]:
     array.setflags(write=False)
     return array
 

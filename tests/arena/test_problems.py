@@ -39,7 +39,7 @@ def test_the_average_of_a_region_is_the_mean_of_its_cells(name: str) -> None:
     for depth in (0, 2, 3):
         region = problem.space.cell((depth, 1 if depth else 0))
         cells = problem.within(region)
-        assert len(cells) * problem.space.count(depth) == problem.averages.size
+        assert len(cells) * problem.space.partition.count(depth) == problem.averages.size
         assert math.isclose(
             exact.average(region), np.mean([problem.averages[cell] for cell in cells]), rel_tol=1e-9, abs_tol=1e-12
         )

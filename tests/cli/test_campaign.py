@@ -15,8 +15,8 @@ from matplotlib import pyplot
 from numpy.typing import NDArray
 
 import zonal as zn
-from edits import with_digest
-from forked import Forked
+from damaged_exports import with_digest
+from forked_commands import Forked
 from recipes import RECIPES, TABLE
 from shell import ENVIRONMENT, answer, fill, rows, zonal
 from zonal.plotting import Kind

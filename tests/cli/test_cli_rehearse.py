@@ -162,7 +162,7 @@ def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_bette
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[zn.Study] = []
-    monkeypatch.setattr("zonal.cli.simulation_report.draw", lambda rehearsal, study, out: drawn.append(study))
+    monkeypatch.setattr("zonal.cli.simulate.draw", lambda rehearsal, study, out: drawn.append(study))
     report = rehearsed(written(tmp_path), tmp_path / "a.png", "--coords", "x,y")
     (study,) = drawn
     assert study.recommend().region.name == line(report, "Zonal found")[1]
@@ -172,7 +172,7 @@ def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_bette
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the picture, where the report is what matters."""
-    monkeypatch.setattr("zonal.cli.simulation_report.draw", lambda *_: None)
+    monkeypatch.setattr("zonal.cli.simulate.draw", lambda *_: None)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import zonal as zn
-from forked import Forked
+from forked_commands import Forked
 from processes import running, wait_for
 from shell import ENVIRONMENT, PROGRAM, zonal
 from zonal.cli.program import GRACE, Failed, Program

@@ -15,7 +15,7 @@ from shell import fill, rows, spreadsheet, zonal
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table, read_table
 from zonal.study import sheets
-from zonal.study.sheet_rows import outcomes
+from zonal.study.export import outcomes
 
 FORMULA = '=HYPERLINK("http://example.org";"click")'
 AREAS = zn.Hierarchy({"=A1": ["+b", "-c"], "@d": ["'e", "f"]})

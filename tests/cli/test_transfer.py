@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from edits import NUMBER, changed_value, edited, exports, with_digest
+from damaged_exports import NUMBER, changed_value, edited, exports, with_digest
 from effort import tries
-from lives import lived
+from eventful_studies import lived
 from shell import zonal
 from zonal.storage.schema import FORMAT
 from zonal.study.export import exported, imported

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import zonal as zn
 from effort import examples
-from forked import Forked
+from forked_commands import Forked
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
 from zonal.engine.events import Told
 from zonal.io.tables import read_table

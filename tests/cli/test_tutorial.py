@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import zonal as zn
 from shell import ENVIRONMENT, fill, rows, zonal
 from zonal.cli.main import main
-from zonal.study.region_json import region_json
+from zonal.study.region_formats import region_json
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PROGRAMS = DOCS / "bench.md", DOCS / "program.md"

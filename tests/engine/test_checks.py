@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import zonal as zn
-from lives import lived, mended
+from eventful_studies import lived, mended
 from zonal.engine.events import Split, Told
 from zonal.engine.settings import Settings
 

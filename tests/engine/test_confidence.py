@@ -19,10 +19,11 @@ from benchmarks import outlook as benchmark
 from effort import tries
 from fingerprint import fingerprint
 from zonal.engine.confidence import outlook, standings
+from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Kernel
 from zonal.policies.base import ModelView
 from zonal.simulation.gp_samples import model_of
-from zonal.tree import Tree
+from zonal.tree import Nodes, Tree
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -36,7 +37,7 @@ given_or_learned = pytest.mark.parametrize("model", [GIVEN, {}], ids=["given", "
 
 
 def prior_covariance(study: zn.Study, cells: list[Any]) -> Floats:
-    return study._state.belief.joint(study.feedback.footprints(cells))[1]
+    return study._state.belief.joint(study.settings.feedback.footprints(cells))[1]
 
 
 def wave(region: zn.Region) -> float:
@@ -47,7 +48,7 @@ def studied(told: int = 9, space: zn.Box = SPACE, **settings: Any) -> zn.Study:
     study = zn.Study(space, **{"budget": 60, "feedback": FEEDBACK, **settings})
     for _ in range(told):
         trial = study.ask()
-        study.tell(trial, wave(trial.region) if study.direction == "maximize" else -wave(trial.region))
+        study.tell(trial, wave(trial.region) if study.settings.direction == "maximize" else -wave(trial.region))
     return study
 
 
@@ -166,7 +167,7 @@ def test_a_belief_without_covariances_claims_nothing() -> None:
     assert math.isnan(found.gap)
     assert math.isnan(found.probability_best)
     for ask in (lambda: study.outlook(3), lambda: study.above(0.3)):
-        with pytest.raises(zn.InvalidInput, match="a belief from empirical means has no covariances"):
+        with pytest.raises(zn.InvalidInput, match="empirical means have no covariances"):
             ask()
 
 
@@ -320,7 +321,7 @@ def test_a_probability_needs_one_threshold_and_a_model() -> None:
     with pytest.raises(zn.InvalidInput, match="above must be finite"):
         study.probability([(0, 1)], above=math.inf)
     empirical = zn.Study(SPACE, budget=9, policy=zn.StoOO(zn.GeometricDelta(1.0)), noise=0.1)
-    with pytest.raises(zn.InvalidInput, match="empirical belief"):
+    with pytest.raises(zn.InvalidInput, match="empirical means have no"):
         empirical.probability([(0, 1)], above=0.1)
 
 
@@ -427,9 +428,8 @@ def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
 
 
 def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() -> None:
-    no, two = np.zeros(2, dtype=bool), np.arange(2)
-    tree = Tree.root(0.0).split([0], [2], False, True, two, 1, no, no, np.zeros(2))
-    tree = tree.believed(np.zeros(3), np.zeros(3), in_order=True)
+    nodes = Nodes.root().split([0], [2], False, True, np.arange(2), 1, False, False)
+    tree = Tree(nodes, np.zeros(3), np.zeros(3), np.zeros(3), ObservationStats(), 0.0, {}, {})
     rows = np.arange(3)
     view = ModelView(
         weight=1.0,

@@ -11,15 +11,15 @@ import pytest
 
 import zonal as zn
 from effort import EVERYTHING
+from eventful_studies import POLICIES, lived, value
 from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
-from lives import POLICIES, lived, value
-from zonal.engine import binding, checks, commands, confidence, select
+from zonal.engine import checks, commands, confidence, policy, select
 from zonal.engine.events import Corrected, Extended, Observed, Retracted, Told, Transaction
+from zonal.engine.policy import views
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import outcomes
-from zonal.engine.views import views
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.finite_covariance import Representatives
 from zonal.study.queries import expected
@@ -224,7 +224,7 @@ def replayed(problem: Problem, events: Iterable[Transaction], read: bool) -> Sta
     for event in others:
         state = state.apply_transaction(event)
         if read:
-            assert state.belief.columns
+            assert state.posterior_table().size
     return state
 
 
@@ -280,10 +280,11 @@ def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, poli
 def answered(state: State) -> tuple[Any, ...]:
     """Return what a state says of its best regions, and of some that are not in its tree."""
     space, feedback = state.problem.space, state.problem.feedback
-    best = confidence.ranking(state.posterior_table(), binding.recommend(state), 3)
-    said: list[Any] = [best, state.belief.relative_std(state.belief.columns[1]).tobytes()]
+    best = confidence.ranking(state.posterior_table(), policy.recommend(state), 3)
+    said: list[Any] = [best, state.posterior_table().std.tobytes()]
     if not state.problem.policy.model_free:
-        nodes = space.representative_cells(3 if space.max_depth() is None else 2, 4)
+        said += [state.belief.relative_std(state.belief.columns[1]).tobytes()]
+        nodes = space.partition.representative_cells(3 if space.max_depth() is None else 2, 4)
         cells = [space.cell(node, feedback) for node in nodes]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
         said += [confidence.standings(state.posterior_table(), views(state, pending=False), np.array(best), 0.05)]

@@ -12,9 +12,9 @@ import zonal as zn
 from benchmarks import edges
 from benchmarks import forbidden as sky
 from effort import tries
+from eventful_studies import digest, value
 from kinds import KINDS
-from lives import digest, value
-from zonal.engine import binding, commands, expand, select
+from zonal.engine import commands, expand, policy, select
 from zonal.engine.initial_design import of_depth
 
 pytestmark = pytest.mark.one_in(2)
@@ -43,7 +43,7 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
     mask = sky.Mask(masks(1)[shape])
     study = zn.Study(sky.SKY, budget=80, forbidden=mask)
     trials = opening(study)
-    assert binding.design_size(study._state) == len(trials) <= 32
+    assert policy.design_size(study._state) == len(trials) <= 32
     by_cell = {cell_of(trial.node, 5): trial for trial in trials}
     assert len(by_cell) == len(trials)
     shares: list[Any] = []
@@ -74,7 +74,7 @@ def test_slivers_along_an_edge_get_as_many_looks_as_their_size_is_worth() -> Non
 def test_a_search_does_not_walk_along_the_edge_of_what_is_forbidden(kind: str) -> None:
     number = tries(1, 12)
     runs = [edges.search(kind, edges.EDGES[0], seed) for seed in range(number)]
-    assert 10 * sum(run.near for run in runs) <= sum(run.looks for run in runs)
+    assert 10 * sum(run.near for run in runs) <= sum(run.total for run in runs)
     if number > 1:
         on_grid = [[edges.search(kind, edge, seed).hit for seed in range(number)] for edge in edges.EDGES[1:]]
         assert sum(run.hit for run in runs) >= min(map(sum, on_grid))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from fingerprint import fingerprint
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import ModelSpace
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback, footprints_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from followed import Followed, alone
+from stepwise_belief import Followed, alone
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model_average import Member
 from zonal.gp.posterior import GrowingArray

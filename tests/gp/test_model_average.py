@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from effort import examples
-from followed import Followed
+from stepwise_belief import Followed
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model

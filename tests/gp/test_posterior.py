@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from effort import examples
-from followed import alone
-from numbered import numbered
+from numbered_covariance import numbered
+from stepwise_belief import alone
 from zonal.gp import model_average
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model_average import Member
@@ -105,7 +105,7 @@ class Recorded:
 
 def wave(region: ProductRegion, feedback: Feedback) -> float:
     """Return what a feedback sees of sin(6 x) without noise."""
-    (center,), (width,) = region.offset, region.sizes
+    ((_, (center, width, _)),) = region.along
     if feedback == zn.Mean():
         return math.sin(6 * center) * float(np.sinc(3 * width / math.pi))
     axis = region.space.axes[0]
@@ -306,7 +306,7 @@ def exact_posterior(regions: list[ProductRegion], recorded: Recorded, lengthscal
     Repeats are collapsed by precision, which is exact and keeps the matrices small.
     """
     with mp.workdps(60):
-        where = [mp.mpf(region.offset[0]) for region in regions]
+        where = [mp.mpf(region.along[0][1][0]) for region in regions]
         prior = [[mp.exp(-(((a - b) / mp.mpf(lengthscale)) ** 2) / 2) for b in where] for a in where]
         measured = list(dict.fromkeys(slot for slot, _, _ in recorded.history))
         rewards, noise = [], []
@@ -420,7 +420,7 @@ def test_an_offset_of_rewards_and_prior_mean_together_changes_nothing_but_roundi
         assert plain.node == shifted.node
         value = math.sin(9 * float(plain.region.center[0])) + 0.1 * float(rng.normal())
         for study, trial in zip(studies, (plain, shifted), strict=True):
-            study.tell(trial, study.prior_mean + value)
+            study.tell(trial, study.model.mean + value)
     plain_tree, shifted_tree = (study.tree for study in studies)
     np.testing.assert_allclose(shifted_tree.mean - 1e6, plain_tree.mean, rtol=0, atol=1e-9)
     np.testing.assert_allclose(shifted_tree.std, plain_tree.std, rtol=0, atol=1e-14)

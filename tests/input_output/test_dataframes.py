@@ -254,7 +254,7 @@ def test_the_geometry_of_a_table_of_areas_is_no_level() -> None:
     table = {"state": ["N", "S", "N"], "town": ["a", "b", "c"], "persons": [1.0, 2.0, 5.0]}
     areas = gpd.GeoDataFrame(table, geometry=[Polygon(own) for own in corners], crs="EPSG:4326")
     space = zn.Hierarchy.from_table(areas, weights="persons")
-    assert [space.cell((1, j)).name for j in range(space.count(1))] == ["N", "S"]
+    assert [space.cell((1, j)).name for j in range(space.partition.count(1))] == ["N", "S"]
     assert space.level_names == ("state", "town")
     assert space.region("N > c").weight == 5
     assert space.names == ("lon", "lat")

@@ -43,8 +43,8 @@ def test_no_point_of_a_region_is_farther_from_a_seen_point_than_the_reach(
 ) -> None:
     for feedback in (zn.Center(), zn.Average(s)):
         region = zn.Box([(low, low + width)]).cell((0, 0), feedback)
-        farthest = max(abs(edge - point) for edge in region.edges[0] for point in region.points[:, 0])
-        assert farthest == pytest.approx(region.space.axes[0].reach(feedback, region.sizes[0]), rel=1e-9)
+        farthest = max(abs(edge - point) for edge in region.along[0][1][2] for point in region.points[:, 0])
+        assert farthest == pytest.approx(region.space.axes[0].reach(feedback, region.along[0][1][1]), rel=1e-9)
 
 
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(4), zn.Mean()])

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import Numbered, numbered_members
+from numbered_covariance import Numbered, numbered_members
 from zonal.kernels.base import Kernel
 from zonal.kernels.callable import custom
 from zonal.kernels.feedback import Subsets
@@ -37,7 +37,7 @@ def regions_of(space: Any, depths: tuple[int, ...] = (0, 1, 2, 4, 6, 8, 10)) -> 
     nodes = [
         (depth, index)
         for depth in depths
-        for index in sorted({0, space.count(depth) // 2, space.count(depth) - 1})
+        for index in sorted({0, space.partition.count(depth) // 2, space.partition.count(depth) - 1})
     ]
     return [space.cell(node) for node in nodes]
 
@@ -92,7 +92,7 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
 ) -> None:
     space = zn.Points(cloud("clustered", 6000, d), np.random.default_rng(1).lognormal(0, 1, 6000))
     rng = np.random.default_rng(2)
-    tree = [space.cell((depth, index)) for depth in range(7) for index in range(space.count(depth))]
+    tree = [space.cell((depth, index)) for depth in range(7) for index in range(space.partition.count(depth))]
     off_tree = [space.region(rng.permutation(6000)[:size].tolist()) for size in (2, 33, 500, 3000, 5999)]
     regions = tree + off_tree
     covariance = numbered_members(kernel, space)

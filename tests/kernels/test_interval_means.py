@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from effort import examples
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Footprints
 from zonal.kernels.stationary import Closed

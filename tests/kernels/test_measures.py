@@ -17,7 +17,7 @@ from scipy.special import erfcx
 
 import zonal as zn
 from effort import examples
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.measures import GaussianMeasure, Measure, PointMeasure, Uniform
@@ -162,7 +162,7 @@ def test_a_beam_reaches_three_standard_deviations_beyond_the_centre() -> None:
     assert UNIT.reach(zn.Beam(1.0), 0.5) == pytest.approx(0.25 + 3 / FWHM)
     assert UNIT.reach(zn.Beam(share=1.0), 0.5) == pytest.approx(0.25 + 1.5 / FWHM)
     space = zn.Box([(0, 1), (0, 8)])
-    np.testing.assert_allclose(space.reach(1, zn.Beam(0.5)), [0.25 + 1.5 / FWHM, 4 + 1.5 / FWHM])
+    np.testing.assert_allclose(space.partition.reach(1, zn.Beam(0.5)), [0.25 + 1.5 / FWHM, 4 + 1.5 / FWHM])
     study = zn.Study(
         space, budget=3, kernel=zn.RBF(1, 1), noise=0.1, feedback=zn.Beam(0.5), policy=zn.GPOO(zn.LipschitzDelta())
     )

@@ -8,7 +8,7 @@ import pytest
 
 import oracle_regions
 import zonal as zn
-from numbered import Numbered, numbered
+from numbered_covariance import Numbered, numbered
 from zonal.gp.kernel_families import families_of, frame_of
 from zonal.kernels.base import Kernel, PlainAxis, Sum
 from zonal.kernels.spectrum import lengths_of_pieces
@@ -78,7 +78,7 @@ def test_f_varies_within_a_pool_as_much_as_among_its_sequences(name: str, freque
     space = zn.Sequences("ABC", 4, frequencies=frequent)
     K, region = ALIKE(EVERY, EVERY), space.region(name)
     shares = np.ones(1)
-    for axis, pool in zip(space.axes, region.offset, strict=True):
+    for axis, (_, (pool, *_)) in zip(space.axes, region.along, strict=True):
         shares = np.multiply.outer(shares, axis.frequencies(int(pool))).ravel()
     within = frame_of(space, zn.Mean()).within(zn.Motif(2.0, RHO), region)
     assert within == pytest.approx(float(shares @ np.diag(K) - shares @ K @ shares), rel=1e-9, abs=1e-9)

@@ -14,6 +14,7 @@ from scipy.stats import norm
 import zonal as zn
 from kinds import KINDS, kernels
 from zonal.policies.level_set import log_cleared, log_rough
+from zonal.study import summary
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -72,8 +73,10 @@ def test_the_set_is_found_and_listed() -> None:
     chance = study.probability(cells, above=0.5)
     assert listed == {cell.node for cell, own in zip(cells, chance, strict=True) if own >= 0.5}
     assert sum((cell.node in listed) != own for cell, own in zip(cells, truth, strict=True)) <= 3
-    assert study.misclassified == pytest.approx(float(np.sum(np.minimum(chance, 1 - chance)) / 64), abs=1e-9)
-    assert study.threshold == pytest.approx(0.5)
+    assert study.above().misclassified == pytest.approx(
+        float(np.sum(np.minimum(chance, 1 - chance)) / 64), abs=1e-9
+    )
+    assert study.above().threshold == pytest.approx(0.5)
     assert study.recommend().mean == pytest.approx(study.predict(cells).mean.max(), abs=1e-8)
 
 
@@ -88,7 +91,7 @@ def test_it_clears_more_than_the_default_does() -> None:
 def test_a_share_of_the_space_is_that_share_of_its_means() -> None:
     study = run(policy=zn.Above(top=0.25))
     means = study.predict([study.space.cell((6, index)) for index in range(64)]).mean
-    assert np.count_nonzero(means > study.threshold) == 16
+    assert np.count_nonzero(means > study.above().threshold) == 16
     assert len(study.above()) == pytest.approx(16, abs=1)
 
 
@@ -103,7 +106,7 @@ def test_those_below_are_the_mirror_image() -> None:
     assert [trial.node for trial in down.trials] == [trial.node for trial in up.trials]
     assert [own.region.node for own in down.above()] == [own.region.node for own in up.above()]
     assert down.above().title == down.below().title
-    assert down.misclassified == pytest.approx(up.misclassified)
+    assert down.above().misclassified == pytest.approx(up.above().misclassified)
     with pytest.raises(zn.InvalidInput, match="a threshold is needed"):
         up.below()
 
@@ -114,15 +117,16 @@ def test_a_tolerance_is_of_what_is_misclassified() -> None:
     result = study.optimize(measure, tolerance=0.02)
     assert result.success
     assert study.measured < 200
-    assert study.misclassified is not None
-    assert study.misclassified <= 0.02
+    wrong = study.above().misclassified
+    assert wrong is not None
+    assert wrong <= 0.02
     assert "misclassified" in result.message
 
 
 def test_other_policies_look_for_no_set() -> None:
     study = run(3, policy=zn.GPOO(zn.GeometricDelta(2, 0.5)))
-    assert study.threshold is None
-    assert study.misclassified is None
+    assert summary.threshold(study) is None
+    assert summary.misclassified(study) is None
     with pytest.raises(zn.InvalidInput, match="a threshold is needed"):
         study.above()
 
@@ -150,12 +154,12 @@ def test_every_space_has_a_set_above(name: str) -> None:
     study = zn.Study(KINDS[name].space, budget=8, policy=zn.Above(top=0.3), kernel=kernel, noise=0.1, rng=0)
     for number in range(8):
         study.tell(study.ask(), float(np.sin(3 * number)))
-    wrong = study.misclassified
+    wrong = study.above().misclassified
     assert wrong is not None
     assert 0 <= wrong <= study.space.cell((0, 0)).weight / 2 * (1 + 1e-9)
     assert all(own.probability >= 0.5 for own in study.above())
     again = zn.Study.replay(study.settings, study.events)
-    assert again.misclassified == wrong
+    assert again.above().misclassified == wrong
     study.plot()
     pyplot.close("all")
 
@@ -177,7 +181,7 @@ def test_it_is_stored_by_its_fields(tmp_path: Any) -> None:
             study.tell(study.ask(), value)
         again = zn.Study.open(path)
         assert again.settings.policy == policy
-        assert again.misclassified == pytest.approx(study.misclassified, rel=1e-6)
+        assert again.above().misclassified == pytest.approx(study.above().misclassified, rel=1e-6)
 
 
 @pytest.mark.parametrize("policy", [zn.Above(0.3), zn.Above(top=0.3), zn.KnowledgeGradient()])

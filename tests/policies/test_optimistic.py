@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import children, shown, told
+from grown_trees import children, marked, root, shown, told
 from zonal.kernels.base import Kernel
 from zonal.policies.base import ModelView, PolicyContext, best
 from zonal.policies.deltas import Variation
@@ -26,7 +26,7 @@ def table(
     splits: Sequence[int], mean: Sequence[float], std: Sequence[float], unmeasured: Sequence[int] = ()
 ) -> Tree:
     """Return a tree in which the given rows were measured and split in two, one after the other."""
-    tree = Tree.root(0.1)
+    tree = root(0.1)
     for row in splits:
         index = 2 * int(tree.index[row])
         tree = tree if row in unmeasured else told(tree, row, 0.0)
@@ -69,9 +69,9 @@ def test_beta_is_that_of_the_round() -> None:
 
 def test_only_askable_rows_are_chosen() -> None:
     tree = table([0], mean=[9, 5, 1], std=[1, 1, 1])
-    tree = tree.marked(1, ASKABLE, False)
+    tree = marked(tree, 1, ASKABLE, False)
     assert bound().choose(tree, 1, views, rng) == 1  # to be split
-    assert bound().choose(tree.marked(1, SMALLEST, True), 1, views, rng) == 2
+    assert bound().choose(marked(tree, 1, SMALLEST, True), 1, views, rng) == 2
 
 
 def test_equal_b_values_go_to_the_smallest_depth_then_the_smallest_index() -> None:
@@ -127,7 +127,7 @@ def test_no_node_below_h_max_is_split() -> None:
 def test_the_root_is_recommended_while_nothing_is_expanded() -> None:
     assert bound().recommend(table([], [3], [1])) == 0
     tree = table([0], [3, 9, 9], [1, 1, 1])
-    tree = tree.marked(0, EXPANDED, False)
+    tree = marked(tree, 0, EXPANDED, False)
     assert bound().recommend(tree) == 0
 
 
@@ -154,7 +154,7 @@ def test_a_node_split_without_a_measurement_is_not_recommended() -> None:
 
 def test_one_had_to_be_split_the_most_promising_would_be() -> None:
     tree = table([0], mean=[9, 0, 1], std=[1, 1, 1])
-    tree = tree.marked(1, ASKABLE, False).marked(2, ASKABLE, False)
+    tree = marked(marked(tree, 1, ASKABLE, False), 2, ASKABLE, False)
     assert not tree.askable.any()
     assert bound().fallback_expand(tree, np.array([1, 2]), 1) == 2
     assert bound().fallback_expand(tree, np.array([1]), 1) == 1

@@ -83,7 +83,7 @@ def values_of(model: Any, draws: int = DRAWS) -> Array:
     if isinstance(space, zn.Points | zn.Hierarchy):
         parts = [space.region([row]) for row in range(space.size)]
     else:
-        cells = [space.cell((space.max_depth(), i)) for i in range(space.count(space.max_depth()))]
+        cells = [space.cell((space.max_depth(), i)) for i in range(space.partition.count(space.max_depth()))]
         parts = sorted(cells, key=lambda cell: tuple(cell.center))
     for _ in range(draws):
         landscape = model.draw(rng).landscape

@@ -15,7 +15,7 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
-from zonal.plotting.outlines import outline
+from zonal.plotting.style import outline
 from zonal.simulation import Landscape, datasets, from_table
 from zonal.spaces import CategoricalAxis, ContinuousAxis
 
@@ -41,7 +41,7 @@ def sky() -> Landscape:
 @pytest.mark.parametrize(("cells", "best"), [(16, 24.6), (256, 74.05), (4096, 160.7)])
 def test_the_brightest_cells_of_the_sky_are_known(sky: Landscape, cells: int, best: float) -> None:
     depth = cells.bit_length() - 1
-    assert sky.space.count(depth) == cells
+    assert sky.space.partition.count(depth) == cells
     assert sky.best(depth).average == pytest.approx(best, abs=0.05)
 
 
@@ -103,7 +103,7 @@ def test_the_oldest_regions_of_the_census_are_known() -> None:
         ("Tea Gardens - Hawks Nest", 54.97),
     ]
     for depth, (name, age) in enumerate(known, start=1):
-        cells = [areas.cell((depth, index)) for index in range(areas.count(depth))]
+        cells = [areas.cell((depth, index)) for index in range(areas.partition.count(depth))]
         assert ages.best(depth).average == pytest.approx(max(map(ages.average, cells)))
         best = max((cell for cell in cells if cell.weight >= 500), key=ages.average)
         assert names[best.name.split(" > ")[-1]] == name

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import zonal as zn
 from zonal.io.recipe_text import read_recipe
 from zonal.simulation.ground_truth import Landscape
-from zonal.simulation.ground_truth_tables import landscape_for
+from zonal.simulation.ground_truth_tables import Columns, ValueTable, landscape_for
 
 AREAS = ["A,a,0,1", "A,b,1,2", "B,c,2,3", "B,d,3,9"]
 SPACES = {
@@ -23,13 +22,13 @@ ROWS = [f"{area[0]},{town},{number},{VALUES[town]}" for area, town, number in ("
 HEAD = "state,town,x,age"
 
 
-def landscape(folder: Path, kind: str, rows: list[str], head: str = HEAD, **more: Any) -> Landscape:
+def landscape(folder: Path, kind: str, rows: list[str], head: str = HEAD, **columns: str) -> Landscape:
     """Return the landscape of a table with these rows on the space of a recipe beside it."""
     (folder / "areas.csv").write_text("\n".join(["state,town,x,persons", *AREAS, ""]))
     (folder / "values.csv").write_text("\n".join([head, *rows, ""]))
     (folder / "r.toml").write_text(f"budget = 3\n{SPACES[kind]}")
-    words: dict[str, Any] = {"value": "age", "sequence": None, "columns": {}, **more}
-    return landscape_for(read_recipe(folder / "r.toml"), table=folder / "values.csv", **words)
+    named = Columns(sequence=columns.get("sequence"), weight=columns.get("weight"))
+    return landscape_for(read_recipe(folder / "r.toml"), ValueTable(folder / "values.csv", "age", named))
 
 
 @pytest.mark.parametrize("kind", ["hierarchy", "points"])
@@ -81,6 +80,6 @@ def test_a_sequence_that_is_twice_in_a_table_is_refused_with_a_recipe_too(tmp_pa
 def test_sequences_of_a_recipe_are_averaged_by_the_column_of_weights(tmp_path: Path) -> None:
     named = {"head": "code,age,copies", "sequence": "code"}
     plain = landscape(tmp_path, "sequences", CODES, **named)
-    weighed = landscape(tmp_path, "sequences", CODES, **named, columns={"weight": "copies"})
+    weighed = landscape(tmp_path, "sequences", CODES, **named, weight="copies")
     assert plain.average(plain.space.region("C*")) == 3.5
     assert weighed.average(weighed.space.region("C*")) == (2 * 3 + 5 * 9) / 12

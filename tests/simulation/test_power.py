@@ -73,6 +73,7 @@ def test_every_space_can_be_played_in_either_direction(name: str, direction: Any
 
 def test_bounds_make_a_box_which_gets_a_smallest_region() -> None:
     found = short([(0, 2)], [3])
+    assert isinstance(found.space, zn.Box)
     assert found.space.smallest == (2 / 256,)
 
 

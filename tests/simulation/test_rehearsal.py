@@ -113,6 +113,7 @@ def test_nobody_measures_more_often_than_the_budget_allows(name: str, budget: in
             assert spent == min(budget, number)
         elif player.startswith("Zonal"):
             assert spent == budget or budget > number, player
+        assert found.node is not None
         assert truth.space.cell(found.node).key == found.key, player
 
 
@@ -227,8 +228,8 @@ def test_the_settings_of_a_player_reach_its_study() -> None:
     truth = landscape("points")
     player = StudyPlayer((("value_name", "age"), ("value_unit", "years"), ("noise", 0.25)))
     study = player.study(truth, Counted(truth, 0.25), 5, np.random.default_rng(0))
-    assert (study.value_name, study.value_unit, study.measured) == ("age", "years", 5)
-    assert study.direction == truth.direction
+    assert (study.settings.value_name, study.settings.value_unit, study.measured) == ("age", "years", 5)
+    assert study.settings.direction == truth.direction
 
 
 # Cuts through the tree.
@@ -239,7 +240,7 @@ def test_a_cut_tiles_the_space_and_is_as_long_as_it_says(name: str) -> None:
     space = SPACES[name][0]
     for depth in range(space.max_depth() + 1):
         regions = cut(space, depth)
-        assert len(regions) == space.leaves(depth)
+        assert len(regions) == space.partition.leaves(depth)
         assert {region.node for region in regions} == {region.node for region in _tiling(space, depth)}
         assert sum(region.weight for region in regions) == pytest.approx(space.cell((0, 0)).weight)
         if isinstance(space, (zn.Points, zn.Hierarchy)):
@@ -262,7 +263,7 @@ def test_below_a_ragged_tree_there_are_only_its_leaves(name: str) -> None:
     smallest = {leaf.node for leaf in leaves(space)}
     assert len({depth for depth, _ in smallest}) > 1 or name == "heavy points"
     for depth in (space.max_depth(), space.max_depth() + 3):
-        assert space.leaves(depth) == len(smallest)
+        assert space.partition.leaves(depth) == len(smallest)
         assert {region.node for region in cut(space, depth)} == smallest
 
 

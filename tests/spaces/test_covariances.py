@@ -11,7 +11,7 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback

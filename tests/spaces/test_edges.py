@@ -79,7 +79,7 @@ def test_names_of_long_symbols_read_back() -> None:
 
 def test_leaves_above_the_deepest_level_count_as_leaves() -> None:
     points = zn.Points(np.random.default_rng(0).random((4600, 1)))
-    assert points.leaves(points.max_depth()) == 4600
+    assert points.partition.leaves(points.max_depth()) == 4600
     with pytest.raises(zn.InvalidInput, match="4600 regions"):
         zn.Study(points, budget=2, kernel=zn.RBF(1, 0.2), noise=0.1, policy=zn.Thompson())
 
@@ -197,7 +197,7 @@ def test_weights_of_any_size_do_not_hide_each_other() -> None:
     assert areas.max_depth() == 2
     assert from_table(areas, np.arange(64.0)).best().region.name == "small > 63"
     points = zn.Points(np.arange(64.0), weights=weights, smallest=5e-7)
-    assert points.leaves(points.max_depth()) == 64
+    assert points.partition.leaves(points.max_depth()) == 64
     assert from_table(points, np.arange(64.0)).best().average == 63
 
 
@@ -306,5 +306,5 @@ def test_ragged_features_by_name_are_named_by_leaf() -> None:
 
 def test_an_axis_at_its_smallest_does_not_keep_the_search_from_beginning() -> None:
     space = zn.Product({"a": ContinuousAxis("a", 0.0, 1.0, smallest=0.5), "b": (0, 1)})
-    assert space.default_depth() == 6  # two parts of a, 32 of b
+    assert space.partition.default_depth() == 6  # two parts of a, 32 of b
     assert zn.Study(space, budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1).ask().region.name == "a 0..0.5, b 0..1"

@@ -13,10 +13,9 @@ import kinds
 import zonal as zn
 from effort import examples
 from kinds import KINDS, Kind
-from numbered import numbered
+from numbered_covariance import numbered
 from zonal.spaces import IntegerAxis
-from zonal.study.region_cells import exact_cells, region_in_row
-from zonal.study.region_json import region_json
+from zonal.study.region_formats import exact_cells, region_in_row, region_json
 
 LAYERS = zn.Box({"layers": (1, 12)}, scale="integer", units=["pcs"])
 
@@ -38,11 +37,11 @@ def test_runs_are_split_down_to_single_numbers_each_once(first: int, more: int, 
     for level in kinds.levels(space, deepest=depth):
         sizes = {cell.weight for cell in level}
         assert max(sizes) - min(sizes) <= 1 or min(sizes) == 1
-    assert [space.count(h) for h in range(depth + 1)] == [
+    assert [space.partition.count(h) for h in range(depth + 1)] == [
         len(level) for level in kinds.levels(space, deepest=depth)
     ]
-    assert space.leaves(depth) == more + 1
-    leaves = [space.cell(space.leaf(depth, number))["layers"] for number in range(more + 1)]
+    assert space.partition.leaves(depth) == more + 1
+    leaves = [space.cell(space.partition.leaf(depth, number))["layers"] for number in range(more + 1)]
     assert leaves == [(n, n) for n in range(first, first + more + 1)]
 
 

@@ -25,7 +25,8 @@ def parts(region: Any) -> dict[str, list[Any]]:
     """Return what a region consists of on each axis: symbols, or edges; of a set its members."""
     if isinstance(region, SubsetRegion):
         return {"members": region.members.tolist()}
-    named = zip(region.space.names, region.symbols, region.edges, strict=True)
+    edges = [part[2] for _, part in region.along]
+    named = zip(region.space.names, region.symbols, edges, strict=True)
     return {name: list(edges) if symbols is None else list(symbols) for name, symbols, edges in named}
 
 
@@ -91,7 +92,7 @@ def test_nodes_are_numbered_level_by_level_in_order(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=150)):
         assert [cell.node for cell in level] == [(depth, index) for index in range(len(level))]
-        assert space.count(depth) == len(level)
+        assert space.partition.count(depth) == len(level)
         for cell in level:
             assert space.cell(cell.node) == cell
             assert space.cell(cell.node).key == cell.key
@@ -112,7 +113,7 @@ def test_the_tree_ends_where_it_says(kind: Kind) -> None:
     assert len(reached) == deepest + 1
     assert not any(space.may_split(cell) for cell in reached[-1])
     if not isinstance(space, zn.Box):  # whose nodes are numbered as the paper's, smallest or not
-        assert space.count(deepest + 1) == 0
+        assert space.partition.count(deepest + 1) == 0
         with pytest.raises(zn.InvalidInput, match="a node is"):
             space.cell((deepest + 1, 0))
     with pytest.raises(zn.InvalidInput, match="a node is"):
@@ -172,8 +173,10 @@ def test_the_axis_split_is_among_the_least_split_so_far(kind: Kind) -> None:
         assert len({tuple(cell.widths) for cell in level if space.continuous}) <= 1
         if not space.may_split(level[0]):
             break
-        splits, chosen = space.level(depth).splits, space.level(depth).axis
-        assert space.level(depth + 1).splits == [number + (axis == chosen) for axis, number in enumerate(splits)]
+        splits, chosen = space.partition.level(depth).splits, space.partition.level(depth).axis
+        assert space.partition.level(depth + 1).splits == [
+            number + (axis == chosen) for axis, number in enumerate(splits)
+        ]
         if isinstance(space, zn.Box):
             able = [
                 splits[j]
@@ -201,7 +204,9 @@ def test_a_balanced_tree_of_distinct_points_is_as_shallow_as_can_be() -> None:
     X = np.random.default_rng(0).normal(size=(1000, 2))
     space = zn.Points(X)
     assert space.max_depth() == 10
-    assert [space.count(depth) for depth in range(11)] == [2**depth for depth in range(10)] + [1000 * 2 - 1024]
+    assert [space.partition.count(depth) for depth in range(11)] == [2**depth for depth in range(10)] + [
+        1000 * 2 - 1024
+    ]
     assert zn.Points(X, arity=10).max_depth() == 3
 
 
@@ -269,7 +274,8 @@ def test_a_cell_is_found_by_its_description(kind: Kind) -> None:
         elif isinstance(space, zn.Sequences):
             found = space.region(cell.symbols)
         else:
-            described = zip(space.names, cell.symbols, cell.edges, strict=True)
+            edges = [part[2] for _, part in cell.along]
+            described = zip(space.names, cell.symbols, edges, strict=True)
             found = space.region({name: edges if named is None else named for name, named, edges in described})
         assert found.key == cell.key
         assert found.node is None
@@ -348,7 +354,7 @@ def test_without_features_leaves_are_alike_where_they_share_ancestors(kind: Kind
 def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=100, deepest=4)):
-        reach = space.reach(depth, zn.Center())
+        reach = space.partition.reach(depth, zn.Center())
         if isinstance(space, FiniteSpace):
             assert kind.X is not None
             widest = np.max([np.ptp(kind.X[cell.members], axis=0) for cell in level], axis=0)

@@ -11,7 +11,7 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.hyperparameters import fit_posterior
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
 from zonal.gp.model import ModelSpec

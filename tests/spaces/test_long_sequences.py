@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import PlainAxis
 
@@ -51,8 +51,8 @@ def test_the_mean_of_a_pool_is_a_product_over_positions(space: zn.Sequences) -> 
 
 def test_nodes_are_exact_integers_down_to_the_last_position() -> None:
     last = 4**30 - 1
-    assert SPACE.count(30) == 4**30
-    assert SPACE.count(31) == 0
+    assert SPACE.partition.count(30) == 4**30
+    assert SPACE.partition.count(31) == 0
     assert SPACE.max_depth() == 30
     cell = SPACE.cell((30, last))
     assert cell.name == "T" * 30

@@ -184,7 +184,7 @@ def test_positions_are_counted_from_1() -> None:
 def test_a_search_by_first_symbols_that_has_no_prospect_is_warned_of(
     space: zn.Sequences, budget: int, hopeless: bool
 ) -> None:
-    assert bool(space.warning(budget)) == hopeless
+    assert bool(space.partition.warning(budget)) == hopeless
     if hopeless:
         with pytest.warns(UserWarning, match=r"smallest pools, and the tree fixes one position at a time"):
             zn.Study(space, budget=budget, kernel=zn.Categorical(1.0, 0.5), noise=0.1)

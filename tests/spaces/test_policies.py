@@ -33,7 +33,7 @@ def check_nodes(kind: Kind, study: zn.Study) -> None:
     deepest = max(depth for depth, _ in existing)
     for record in study.trials:
         depth, _ = record.node
-        assert study.space.cell(record.node, study.feedback) == record.region
+        assert study.space.cell(record.node, study.settings.feedback) == record.region
         assert depth > deepest or record.node in existing
     tree = study.tree
     nodes = list(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))
@@ -59,7 +59,7 @@ def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) 
         study.ask()
     check_nodes(kind, study)
     assert np.isfinite(result.mean)
-    assert study.space.cell(study.recommend().node, study.feedback) == result.region
+    assert study.space.cell(study.recommend().node, study.settings.feedback) == result.region
     study.extend(2)
     assert len(study.ask(2)) == 2
 

@@ -19,7 +19,7 @@ import oracle
 import zonal as zn
 from effort import examples
 from fingerprint import fingerprint
-from numbered import in_frame
+from numbered_covariance import in_frame
 from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import Kernel, ProductKernel
 from zonal.kernels.feedback import Feedback, footprints_of
@@ -27,7 +27,7 @@ from zonal.kernels.measures import STD
 from zonal.kernels.periodic import Wrapped
 from zonal.kernels.stationary import Profile
 from zonal.spaces import ContinuousAxis, PeriodicAxis, with_feedback
-from zonal.study.region_cells import exact_cells, exact_columns, region_in_row
+from zonal.study.region_formats import exact_cells, exact_columns, region_in_row
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -79,8 +79,11 @@ SCALES = [0.002, 0.02, 0.15, 0.4, 1.0, 5.0]
 def covariance(kappa: Kappa, scale: float, one: tuple[Any, Feedback], other: tuple[Any, Feedback]) -> float:
     """Return the covariance of what is seen of two arcs, from the definitions: at variance one."""
     (a, own), (b, theirs) = one, other
-    apart = (a.offset[0] - b.offset[0]) / scale
-    shapes = [_shape(own, a.sizes[0] / scale, 1 / scale), _shape(theirs, b.sizes[0] / scale, 1 / scale)]
+    apart = (a.along[0][1][0] - b.along[0][1][0]) / scale
+    shapes = [
+        _shape(own, a.along[0][1][1] / scale, 1 / scale),
+        _shape(theirs, b.along[0][1][1] / scale, 1 / scale),
+    ]
     points = [shape for shape in shapes if isinstance(shape, list)] + [[0.0], [0.0]]
     others = [shape for shape in shapes if not isinstance(shape, list)]
     places = [apart + x - y for x in points[0] for y in points[1]]
@@ -324,8 +327,8 @@ def test_learning_and_replay_on_a_ring() -> None:
     assert study.recommend().region.name in ("hour 22.5..24", "hour 0..1.5")
     assert fingerprint(zn.Study.replay(study.settings, study.events)) == fingerprint(study)
     models = [(own.weight, own.model) for own in study.models]
-    seen = [(trial.region, study.feedback) for trial in study.trials]
-    arcs = [(CLOCK.region({"hour": arc}), study.feedback) for arc in ((22.0, 26.0), (23, 1))]
+    seen = [(trial.region, study.settings.feedback) for trial in study.trials]
+    arcs = [(CLOCK.region({"hour": arc}), study.settings.feedback) for arc in ((22.0, 26.0), (23, 1))]
     means = []
     for _, model in models:
         kernel: Any = model.kernel

@@ -9,8 +9,7 @@ import pytest
 
 import zonal as zn
 from zonal.spaces import Region
-from zonal.study.region_cells import exact_cells, exact_columns, region_in_row
-from zonal.study.region_json import region_json
+from zonal.study.region_formats import exact_cells, exact_columns, region_in_row, region_json
 
 AXES: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green", "blue"], "solvent": {"water": 3, "ethanol": 1}}
 SPACES: dict[str, Any] = {

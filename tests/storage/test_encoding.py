@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import zonal as zn
 from effort import examples, tries
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
-from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
+from user_defined import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.engine.events import (
     Asked,
     Claimed,
@@ -64,7 +64,9 @@ def test_every_space_comes_back(kind: Kind) -> None:
     space = again(kind.space)
     assert space == kind.space
     assert repr(space) == repr(kind.space)
-    assert [space.count(depth) for depth in range(4)] == [kind.space.count(depth) for depth in range(4)]
+    assert [space.partition.count(depth) for depth in range(4)] == [
+        kind.space.partition.count(depth) for depth in range(4)
+    ]
     whole = space.cell((0, 0))
     if space.may_split(whole):
         assert [child.key for child in space.split(whole)] == [

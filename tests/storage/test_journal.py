@@ -25,10 +25,10 @@ import pytest
 import zonal as zn
 from benchmarks.torture import Tally, check, fast_folder, forked, kill_one, same_walk, settings, step, torture
 from effort import tries
+from eventful_studies import POLICIES, PRICES, close, lived
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, PRICES, close, lived
 from make_golden import expected
-from own import AGAIN
+from user_defined import AGAIN
 from zonal.engine import commands
 from zonal.engine.events import Told
 from zonal.errors import StudyFileError

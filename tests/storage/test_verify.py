@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from eventful_studies import POLICIES, lived, mended
 from kinds import KINDS, kernels
-from lives import POLICIES, lived, mended
 from zonal.engine.events import Asked, Told
 from zonal.storage.verify import difference, first_difference
 

@@ -4,7 +4,7 @@ import pytest
 
 import zonal as zn
 from fingerprint import fingerprint
-from waves import make_study, wave
+from small_studies import make_study, wave
 
 
 @pytest.mark.parametrize("workers", [None, 2])

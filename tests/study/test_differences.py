@@ -11,7 +11,7 @@ import pytest
 
 import zonal as zn
 from fingerprint import fingerprint
-from zonal.engine.views import views
+from zonal.engine.policy import views
 from zonal.policies.knowledge_gradient import BoundKnowledgeGradient
 from zonal.spaces import with_feedback
 from zonal.storage.verify import first_difference
@@ -165,7 +165,7 @@ def test_after_an_average_an_unmeasured_region_is_expected_to_be_measured_as_one
     state = study._state
     assert state.expected_difference(row) is state.differences[0]
     assert state.expected_difference(state.asked[other.number].row) is None
-    free = next(at for at in range(state.structure.size) if at not in state.tallies)
+    free = next(at for at in range(state.structure.size) if at not in state.told_counts)
     assert state.expected_difference(free) is None
 
 

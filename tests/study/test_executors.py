@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from forked import FORKS
+from forked_commands import FORKS
 from processes import wait_for
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
 from zonal.study import executors
@@ -321,7 +321,7 @@ def test_nonsense_settings_are_refused_before_anything_is_asked(wrong: dict[str,
 def test_an_executor_without_futures_is_refused_and_leaves_no_trial_under_way() -> None:
     study = make_study()
     with pytest.raises(zn.InvalidInput, match="submit must return a future; got "):
-        study.optimize(wave, AtOnce(), workers=2)
+        study.optimize(wave, AtOnce(), workers=2)  # type: ignore[arg-type]
     assert states(study) == ["cancelled"]
 
 
@@ -390,23 +390,23 @@ def test_many_members_go_to_a_worker_once_and_not_with_every_trial() -> None:
     heavy = [size for size in executor.bytes if size > 1000]
     assert 1 <= len(heavy) <= 4  # one per worker, and perhaps one more that was on its way
     assert len(executor.bytes) - len(heavy) >= 20
-    assert not executors._kits  # nothing stays behind
+    assert not executors._contexts  # nothing stays behind
 
 
 def test_a_worker_remembers_only_the_latest_kits() -> None:
     space = zn.Box([(0, 1)])
 
-    def ask(run: int, kit: executors.WorkerContext | None) -> Any:
-        return executors._measure_there((f"run {run}", 0), space.cell((0, 0)), None, kit)
+    def ask(run: int, context: executors.WorkerContext | None) -> Any:
+        return executors._measure_there((f"run {run}", 0), space.cell((0, 0)), None, context)
 
     try:
         for run in range(20):
             ask(run, executors.WorkerContext(wave, space))
-        assert len(executors._kits) == executors.KEPT
-        assert ask(0, None) is executors.ContextMissing.WHICH_KIT
+        assert len(executors._contexts) == executors.KEPT
+        assert ask(0, None) is executors.ContextMissing.SEND_IT
         assert ask(19, None) == wave(space.cell((0, 0)))
     finally:
-        executors._kits.clear()
+        executors._contexts.clear()
 
 
 def test_loky_measures_functions_without_a_name_and_survives_a_dead_worker(tmp_path: Path) -> None:
@@ -481,17 +481,17 @@ def test_a_dask_worker_that_is_killed_costs_one_trial_at_most(cluster: Any, tmp_
 
 
 class Late(Future[Any]):
-    """Asks for the kit just after somebody looked whether it was done."""
+    """Asks for the context just after somebody looked whether it was done."""
 
     def done(self) -> bool:
         was = super().done()
         if not was:
-            self.set_result(executors.ContextMissing.WHICH_KIT)
+            self.set_result(executors.ContextMissing.SEND_IT)
         return was
 
 
 class Asking(Executor):
-    """Two workers, each of which first asks for the kit: one at once, one a moment too late."""
+    """Two workers, each of which first asks for the context: one at once, one a moment too late."""
 
     _max_workers = 2
 
@@ -504,7 +504,7 @@ class Asking(Executor):
             future = Future()
             future.set_result(function(*call, **more))
         elif not isinstance(future, Late):
-            future.set_result(executors.ContextMissing.WHICH_KIT)
+            future.set_result(executors.ContextMissing.SEND_IT)
         return future
 
 
@@ -533,7 +533,7 @@ class Killed(Executor):
     def _run(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        lethal = any(call[1].edges[0][0] == self._lethal for _, _, call in waiting) and self._left > 0
+        lethal = any(call[1].along[0][1][2][0] == self._lethal for _, _, call in waiting) and self._left > 0
         self._left -= lethal
         for future, function, call in waiting:
             if lethal:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from eventful_studies import POLICIES, digest, value
 from kinds import KINDS
-from lives import POLICIES, digest, value
 from zonal.engine.events import Forbidden
 from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods

@@ -9,7 +9,7 @@ import pytest
 
 import zonal as zn
 from shell import fill, zonal
-from web.served import serving
+from web.server_process import serving
 from zonal.storage.verify import first_difference
 from zonal.web.methods_section import methods
 

@@ -79,7 +79,7 @@ def test_each_part_can_be_given_alone(kernel: object, noise: float | None, mean:
     elif kernel is zn.RBF:
         assert type(model.kernel) is zn.RBF
     if mean is not None:
-        assert study.prior_mean == mean
+        assert study.model.mean == mean
     assert model.noise is not None
     assert noise is None or model.noise == noise
     assert abs(float(study.recommend().region.center[0]) - 0.7) < 0.2

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import zonal as zn
+from eventful_studies import POLICIES, PRICES, digest, value
 from kinds import KINDS
-from lives import POLICIES, PRICES, digest, value
 from zonal.storage.verify import first_difference
 from zonal.study.history import pending_asked
 

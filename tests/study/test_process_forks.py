@@ -14,7 +14,7 @@ import pytest
 
 import zonal as zn
 from benchmarks.torture import forked
-from waves import make_study
+from small_studies import make_study
 from zonal.gp.model_average import Mixture
 from zonal.storage import journal
 

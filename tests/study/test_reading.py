@@ -13,7 +13,7 @@ import pytest
 import oracle
 import zonal as zn
 from fingerprint import fingerprint
-from waves import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
+from small_studies import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
 from zonal.engine import confidence
 from zonal.study.summary import to_json
 
@@ -37,7 +37,7 @@ def test_recommending_follows_the_papers_rule() -> None:
         expanded = np.flatnonzero(tree.expanded)
         deepest = expanded[tree.depth[expanded] == tree.depth[expanded].max()]
         assert best.mean == tree.mean[deepest].max()
-        assert best.region == study.space.cell(best.node, study.feedback)
+        assert best.region == study.space.cell(best.node, study.settings.feedback)
         assert best.node[0] == tree.depth[deepest[0]]
 
 
@@ -170,15 +170,15 @@ def test_a_study_tells_how_far_it_is() -> None:
 
 def test_a_study_knows_what_it_was_given() -> None:
     study = make_study({"l": (0, 1)}, value_name="flux", value_unit="mJy", mean=3, direction="minimize")
-    assert (study.value_name, study.value_unit, study.direction, study.prior_mean) == (
+    assert (study.settings.value_name, study.settings.value_unit, study.settings.direction, study.model.mean) == (
         "flux",
         "mJy",
         "minimize",
         3.0,
     )
     assert study.space == zn.Box({"l": (0, 1)})
-    assert study.feedback == zn.Average(S)
-    assert make_study(feedback=None).feedback == zn.Mean()
+    assert study.settings.feedback == zn.Average(S)
+    assert make_study(feedback=None).settings.feedback == zn.Mean()
 
 
 def test_what_is_read_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -274,7 +274,7 @@ def test_one_smallest_may_be_said_for_all(folder: Path) -> None:
     assert space(where(["x=0..4", "dye=r,g"], smallest=1)) == dyes
     assert space(where(sequences="ACGT,4", smallest=16)) == zn.Sequences("ACGT", 4, smallest=16)
     points: dict[str, Any] = {"table": folder / "areas.csv", "coords": ("lon", "lat"), "weight": "persons"}
-    assert space(where(smallest=15, **points)).smallest == 15
+    assert vars(space(where(smallest=15, **points)))["smallest"] == 15
     for smallest in ((1, 2, 3), (1, 2)):
         with pytest.raises(zn.InvalidInput, match=r"^--(axis|smallest): .*smallest"):
             space(where(["x=0..4"], smallest=smallest))
@@ -283,7 +283,9 @@ def test_one_smallest_may_be_said_for_all(folder: Path) -> None:
 def test_tables_are_looked_for_beside_the_recipe(tmp_path: Path) -> None:
     (tmp_path / "areas.csv").write_text(TABLE)
     (tmp_path / "r.toml").write_text(RECIPES["hierarchy"])
-    assert arguments(read_recipe(tmp_path / "r.toml"))["space"].size == 5
+    searched = arguments(read_recipe(tmp_path / "r.toml"))["space"]
+    assert isinstance(searched, zn.Hierarchy)
+    assert searched.size == 5
 
 
 def test_options_are_read_like_a_recipe() -> None:

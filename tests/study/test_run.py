@@ -31,7 +31,7 @@ import zonal as zn
 import zonal.maximize
 from effort import EVERYTHING, tries
 from fingerprint import fingerprint
-from forked import Forked
+from forked_commands import Forked
 from processes import wait_for
 from zonal.policies.base import Choice, PolicyContext, RngFactory, Views
 from zonal.policies.gpoo import BoundOptimistic

@@ -21,7 +21,19 @@ import zonal.study.study
 import zonal.study.summary
 from effort import examples
 from fingerprint import fingerprint
-from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make_study, play, table_of, wave
+from small_studies import (
+    LENGTHSCALE,
+    NOISE,
+    POLICY,
+    VARIANCE,
+    Array,
+    Node,
+    dense,
+    make_study,
+    play,
+    table_of,
+    wave,
+)
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Choice, PolicyContext, RngFactory, Shape, Views

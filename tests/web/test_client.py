@@ -22,7 +22,7 @@ import zonal as zn
 from processes import running
 from shell import ENVIRONMENT
 from test_quantities import LikeAstropy, LikePint
-from web.served import Server, line, serving
+from web.server_process import Server, line, serving
 from zonal.engine.events import Unblocked
 from zonal.study.history import pending_asked
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import zonal as zn
 from effort import tries
-from web.served import Server, line, serving
+from web.server_process import Server, line, serving
 
 FEW = settings(
     max_examples=tries(3, 5), deadline=None, derandomize=True, phases=[Phase.generate], database=None,

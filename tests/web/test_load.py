@@ -18,8 +18,8 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browsing import Tab, chromium
-from web.served import JSON, Server, line, serving
+from web.browser import Tab, chromium
+from web.server_process import JSON, Server, line, serving
 from zonal.study.study import Study
 
 WHOLE = "ZONAL_LOAD" in os.environ  # as long as is promised, held to what is promised

@@ -167,7 +167,7 @@ def far(region: zn.Region) -> bool:
 def test_costs_are_named() -> None:
     text = written(budget=60.0, times=[1, 2, 4], overhead=0.5, travel=0.3, cost_unit="s")
     assert "A measurement cost its time (one of 1, 2, 4 s) plus an overhead of 0.5 s" in text
-    assert "plus the way from the region before (0.3 s per unit of distance)." in text
+    assert "plus travel from the region before (0.3 s per unit of distance)." in text
     assert "of a budget of 60 s)" in text
     assert "in one unit of time, falling with the square root of the time, was given as 0.1." in text
     assert "A measurement cost 3." in written(budget=60.0, cost=3.0)

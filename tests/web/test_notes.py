@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import zonal as zn
-from web.served import Server, line, serving
+from web.server_process import Server, line, serving
 
 SERVE = Path(__file__).parents[2] / "docs" / "manual" / "serve.md"
 

@@ -18,8 +18,8 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from effort import EVERYTHING
-from web.browsing import Tab, chromium
-from web.served import Server, line, serving
+from web.browser import Tab, chromium
+from web.server_process import Server, line, serving
 from zonal.study.history import pending_asked
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browsing import Tab, chromium
-from web.served import Server, line, serving
+from web.browser import Tab, chromium
+from web.server_process import Server, line, serving
 
 STEPS = 100
 PAUSE = 0.2  # seconds between two events

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browsing import AXE, Tab, chromium
-from web.served import Server, line, serving
+from web.browser import AXE, Tab, chromium
+from web.server_process import Server, line, serving
 
 KERNEL: dict[str, Any] = {"noise": 0.1, "rng": 0}
 A4 = 703  # pixels of an A4 page between its margins

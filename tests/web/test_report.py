@@ -11,7 +11,7 @@ import pytest
 
 import zonal as zn
 from shell import zonal
-from web.served import line
+from web.server_process import line
 from zonal.web.methods_section import methods
 from zonal.web.report import report
 

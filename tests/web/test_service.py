@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from processes import wait_for
-from web.served import Server, line, serving
+from web.server_process import Server, line, serving
 from zonal.study.study import Study
 from zonal.web import routes
 from zonal.web.routes import Unknown
@@ -345,9 +345,9 @@ def test_the_api_has_all_words_of_a_study() -> None:
     elsewhere = {
         "create", "open", "save", "replay", "path", "refresh", "snapshot", "plot", "refine", "optimize",  # local
         "table", "top", "events", "timestamps", "observations", "blocked", "trials",  # in exports
-        "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
-        "model", "models", "prior_mean", "relative_std", "confidence_bands", "stands_out",  # in the head
-        "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
+        "id", "space", "read_only",  # in settings
+        "model", "models", "relative_std", "confidence_bands", "stands_out",  # in the head
+        "budget", "measured", "remaining", "spent", "forbidden",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.operation for route in routes.ROUTES} == elsewhere

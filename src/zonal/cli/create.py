@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from zonal.cli import options
 from zonal.cli.trials import budget_line
 from zonal.errors import InvalidInput
 from zonal.io.recipe_text import Key, Recipe, read_recipe
-from zonal.study.recipe import arguments, template, where
+from zonal.study.recipe import PLAIN, arguments, template, where
 from zonal.study.study import Study
 from zonal.study.summary import smallest
 
-# Options that define the space.
-PLACE = ("axes", "sequences", "table", "decimal", "coords", "levels", "weight", "smallest")
-CALLED = {"axes": "axis", "table": "points"}  # options whose values have another name
 EXAMPLES = """\b
 Examples:
   zonal new --template > sky.toml
@@ -29,7 +26,7 @@ Examples:
 """
 
 
-@click.command(cls=options.Command, epilog=EXAMPLES)
+@options.command(epilog=EXAMPLES)
 @click.argument("path", metavar="[STUDY]", required=False, type=options.FILE)
 @options.recipe_option
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with comments, and exit.")
@@ -37,58 +34,62 @@ Examples:
 @click.option("--points", "table", type=options.FILE, help="A table with one row per point or area.")
 @click.option("--budget", type=float, help="Number of measurements, or their total cost.")
 @options.study_options
-def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
+def new(
+    path: Path | None,
+    recipe: Path | None,
+    wants_template: bool,
+    table: Path | None,
+    budget: float | None,
+    space: options.SpaceOptions,
+    settings: options.StudyOptions,
+) -> None:
     """Start a study in a new file, from a recipe or from options."""
     if wants_template:
         click.echo(template(), nl=False)
         return
     if path is None:
         raise click.UsageError("Missing argument 'STUDY': the file to create.")
-    refuse_beside(recipe, flags)
-    if recipe is None and flags["budget"] is None:
+    refuse_beside(recipe, "table", "budget")
+    if recipe is not None:
+        words = read_recipe(recipe)
+    elif budget is not None:
+        words = described(where(table=table, **space), budget, settings)
+    else:
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
-    place = {name: flags.pop(name) for name in PLACE}
-    words = described(where(**place), **flags) if recipe is None else read_recipe(recipe)
     given = arguments(words)
     with words.blamed():
         study = Study.create(path, **given)
     options.echo_err(f"{path}: {budget_line(study)} {smallest(study)}.")
 
 
-def refuse_beside(recipe: Path | None, flags: Mapping[str, Any]) -> None:
-    """Raise if an option is given beside a recipe, which has all settings."""
-    named = [name for name, value in flags.items() if value not in (None, False, ())]
-    if recipe is not None and named:
-        flag = CALLED.get(named[0], named[0].replace("_", "-"))
-        raise click.UsageError(f"--{flag} cannot be combined with --recipe: write it into {recipe}.")
+def refuse_beside(recipe: Path | None, *further: str, but: Collection[str] = ()) -> None:
+    """Raise if an option of a study, or one of `further`, is given beside a recipe, which has all settings."""
+    ctx = click.get_current_context()
+    fixed = {*options.SpaceOptions.__annotations__, *options.StudyOptions.__annotations__, *further} - {*but}
+    for param in ctx.command.params:
+        on_command_line = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if recipe is not None and param.name in fixed and on_command_line:
+            raise click.UsageError(f"{param.opts[0]} cannot be combined with --recipe: write it into {recipe}.")
 
 
-def described(
-    place: Recipe,
-    *,
-    budget: float,
-    minimize: bool,
-    value: str | None,
-    unit: str | None,
-    noise: float | None,
-    noise_per_weight: float | None,
-    forbidden: tuple[str, ...],
-    **plain: Any,
-) -> Recipe:
+def described(place: Recipe, budget: float, settings: options.StudyOptions) -> Recipe:
     """Return the recipe that options are equivalent to, given the recipe of their space."""
-    if None not in (noise, noise_per_weight):
+    noise, per_weight = settings["noise"], settings["noise_per_weight"]
+    if None not in (noise, per_weight):
         raise click.UsageError("--noise and --noise-per-weight exclude each other.")
-    spread = noise if noise_per_weight is None else {"per_weight": noise_per_weight}
+    spread = noise if per_weight is None else {"per_weight": per_weight}
+    measurement = {"name": settings["value"], "unit": settings["unit"], "noise": spread}
     words = {
-        **plain,
         "budget": options.whole(budget),
-        "forbidden": list(forbidden) or None,
-        "direction": "minimize" if minimize else None,
-        "measurement": options.given({"name": value, "unit": unit, "noise": spread}),
+        "forbidden": list(settings["forbidden"]),
+        "direction": "minimize" if settings["minimize"] else None,
+        "measurement": {key: value for key, value in measurement.items() if value is not None},
+        **{key: value for key, value in settings.items() if key in PLAIN},
     }
+    written = {key: value for key, value in words.items() if value not in (None, (), [], {})}
     places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in words}
-    places |= {("measurement", "noise"): "--noise" if noise_per_weight is None else "--noise-per-weight"}
-    return Recipe({**place.words, **options.given(words)}, {**place.places, **places}, "the options")
+    places |= {("measurement", "noise"): "--noise" if per_weight is None else "--noise-per-weight"}
+    return Recipe({**place.words, **written}, {**place.places, **places}, "the options")
 
 
 @options.study_command()

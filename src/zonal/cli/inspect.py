@@ -5,26 +5,54 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 import click
 import numpy as np
 
 from zonal.cli import options
-from zonal.cli.trials import NUMBERS, budget_line, echo_trials
+from zonal.cli.trials import budget_line, echo_trials
 from zonal.engine.confidence import Outlook
-from zonal.engine.results import Recommendation
+from zonal.engine.results import Recommendation, Trial
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.io.files import write_picture
 from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
 from zonal.io.tables import read_table
 from zonal.plotting import Kind, column_width
-from zonal.study import sheets
+from zonal.spaces import Node
+from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
 
 SHOWN_NODES = 60
+
+
+class NodeRow(TypedDict):
+    """What is known of a node of the tree."""
+
+    node: Node
+    region: str
+    measurements: int
+    mean: float
+    std: float
+
+
+class Overview(TypedDict):
+    """The state of a study for programs; of its regions, as far as they are known."""
+
+    budget: float
+    measured: int
+    remaining: float
+    direction: str
+    pending: tuple[Trial, ...]
+    forbidden: list[str]
+    best: list[Recommendation]
+    outlook: Outlook | None
+    tree: list[NodeRow]
+    value: dict[str, str]
+    stands_out: bool
+    misclassified: float | None
 
 
 @options.study_command()
@@ -54,8 +82,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if as_json:
         options.echo_json(overview)
         return
-    what = labelled(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {budget_line(study)}")
+    what = labelled(study.settings.value_name, study.settings.value_unit)
+    click.echo(f"{study.settings.direction} the average {what} of a region: {budget_line(study)}")
     measured = not is_empty(study)
     if overview["best"] and measured:
         _echo_best(study, overview)
@@ -70,7 +98,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         _echo_tree(study, overview["tree"], whole)
 
 
-def _echo_best(study: Study, overview: Mapping[str, Any]) -> None:
+def _echo_best(study: Study, overview: Overview) -> None:
     options.echo_table(_best(study, overview["best"], "\nbest regions"))
     if not overview["stands_out"]:
         click.echo(f"\n{LUCK}")
@@ -83,7 +111,7 @@ def _echo_best(study: Study, overview: Mapping[str, Any]) -> None:
         )
 
 
-def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
+def _echo_tree(study: Study, nodes: list[NodeRow], whole: bool) -> None:
     title, max_nodes = ("the tree", None) if whole else ("the tree, as far as it was measured", SHOWN_NODES)
     listed = nodes[:max_nodes]
     names = ["  " * node["node"][0] + node["region"] for node in listed]
@@ -100,24 +128,28 @@ def _caution(study: Study) -> str:
     return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
 
 
-def _overview(study: Study, k: int, ahead: int, whole: bool) -> dict[str, Any]:
-    """Return the state of a study for programs; of its regions, as far as they are known."""
-    names = ("budget", "measured", "remaining", "direction", "pending")
-    overview: dict[str, Any] = {name: getattr(study, name) for name in names}
-    overview["forbidden"] = [region.name for region in study.forbidden]
-    overview |= {
+def _overview(study: Study, k: int, ahead: int, whole: bool) -> Overview:
+    overview: Overview = {
+        "budget": study.budget,
+        "measured": study.measured,
+        "remaining": study.remaining,
+        "direction": study.settings.direction,
+        "pending": study.pending,
+        "forbidden": [region.name for region in study.forbidden],
         "best": [],
         "outlook": None,
         "tree": [],
-        "value": {"name": study.value_name, "unit": study.value_unit},
+        "value": {"name": study.settings.value_name, "unit": study.settings.value_unit},
+        "stands_out": False,
+        "misclassified": None,
     }
-    overview |= {"stands_out": False, "misclassified": None}
     try:
         overview["best"] = study.recommend(k)
     except StudyFileError:  # there is no posterior without the user-defined kernel
         return overview
-    overview |= {"outlook": _outlook(study, ahead), "tree": _nodes(study, whole)}
-    return overview | {"stands_out": not _caution(study), "misclassified": study.misclassified}
+    overview["outlook"], overview["tree"] = _outlook(study, ahead), _nodes(study, whole)
+    overview["stands_out"], overview["misclassified"] = not _caution(study), summary.misclassified(study)
+    return overview
 
 
 def _outlook(study: Study, ahead: int) -> Outlook | None:
@@ -147,12 +179,12 @@ def _averages(
 ) -> Listing:
     """Return a table of regions with their means and stds, and more columns."""
     mean, std = zip(*averages, strict=True)
-    about = labelled("mean", study.value_unit)
+    about = labelled("mean", study.settings.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
     return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
 
 
-def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
+def _nodes(study: Study, whole: bool) -> list[NodeRow]:
     """Return the measured nodes and their ancestors, or the whole tree; parents before children."""
     tree = study.tree
     shown = np.full(len(tree), whole) | (tree.count > 0)
@@ -164,8 +196,12 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
     nodes = []
     for row in sorted(np.flatnonzero(shown).tolist(), key=paths.__getitem__):
         node = int(tree.depth[row]), int(tree.index[row])
-        stats = {"measurements": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
-        nodes.append({"node": list(node), "region": study.space.cell(node).name, **stats})
+        name, count = study.space.cell(node).name, int(tree.count[row])
+        nodes.append(
+            NodeRow(
+                node=node, region=name, measurements=count, mean=float(tree.mean[row]), std=float(tree.std[row])
+            )
+        )
     return nodes
 
 
@@ -221,7 +257,7 @@ def predict(
 def _beyond(side: Side) -> click.Command:
     """Return the command that lists regions on one side of a threshold."""
 
-    @options.study_command(side, context_settings=NUMBERS)
+    @options.study_command(side, numbers=True)
     @click.argument("threshold", type=float, required=False)
     @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
     @click.option("--sigma", type=float, help="Instead: least distance from THRESHOLD, in standard deviations.")
@@ -264,7 +300,7 @@ above, below = _beyond("above"), _beyond("below")
     "the learned model; map: over two coordinates; cells: along one axis  [default: what suits the space]",
 )
 @options.shapes_option
-def plot(study: Study, out: Path, kind: Kind | None, shapes: list[Any] | None) -> None:
+def plot(study: Study, out: Path, kind: Kind | None, shapes: list[options.Shape] | None) -> None:
     """Plot what is known, what was measured and what was found."""
     if shapes is not None and kind not in (None, "map"):
         raise click.UsageError("--shapes are for a map.")

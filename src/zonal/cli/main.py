@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from zonal import __version__
 from zonal.cli import BEFOREHAND, CAMPAIGN, options
 
 if TYPE_CHECKING:
+    from zonal.cli.options import Shape
     from zonal.study.study import Study
 
 
@@ -21,10 +22,10 @@ class Group(click.Group):
         """Return the names of the commands."""
         return list(self.commands)
 
-    def invoke(self, ctx: click.Context) -> object:
+    def invoke(self, ctx: click.Context) -> None:
         """Run a command; errors become one line."""
         with options.plain_errors(ctx), options.plain_warnings():
-            return super().invoke(ctx)
+            super().invoke(ctx)
 
 
 @click.group(
@@ -54,16 +55,18 @@ for _command in CAMPAIGN:
     main.add_command(_command)
 
 
-@main.command(cls=options.Command)
-@options.study_argument
+@options.study_command()
 @click.option("-o", "--out", type=options.FILE, help="Where to write it  [default: STUDY.html]")
 @options.shapes_option
-def report(study: Study, out: Path | None, shapes: list[Any] | None) -> None:
+def report(study: Study, out: Path | None, shapes: list[Shape] | None) -> None:
     """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
     assert study.path is not None
     target = study.path.with_suffix(".html") if out is None else out
     study.report(target, shapes=shapes)
     click.echo(target.resolve())
+
+
+main.add_command(report)
 
 
 @main.command()

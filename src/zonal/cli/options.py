@@ -10,11 +10,12 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -23,10 +24,13 @@ from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, Stud
 from zonal.io.files import check_writable, content_of, file_path, text_of
 from zonal.io.result_table import Listing
 from zonal.io.spreadsheet import SEPARATORS
+from zonal.plotting.maps import GeoJson
 from zonal.study.study import Study
 from zonal.study.summary import to_json
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+MakesCommand = Callable[[Callable[..., None]], click.Command]
+OneOrMore = float | tuple[float, ...] | None
 
 # 1: refused; 2 (click's own): wrong usage.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, _interrupts.INTERRUPTED
@@ -39,14 +43,6 @@ CODES = """
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing left to ask for, 4 the study's file cannot be used,
 5 `verify` found a difference, 6 the program of `run` keeps failing or nothing could be measured, 130 interrupted.
 """
-
-
-class Command(click.Command):
-    """A command with `--debug`."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.params.append(debug_option())
 
 
 def debug_option() -> click.Option:
@@ -143,11 +139,18 @@ def echo_table(listing: Listing) -> None:
     click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
 
 
-def shapes_of(path: Path) -> list[Any]:
+@dataclass(frozen=True)
+class Shape:
+    """The geometry of a feature of a GeoJSON file."""
+
+    __geo_interface__: GeoJson
+
+
+def shapes_of(path: Path) -> list[Shape]:
     """Return the shapes of a GeoJSON file, in order."""
     try:
         document = json.loads(text_of(content_of(path, "the file of shapes"), "the file of shapes", path))
-        return [SimpleNamespace(__geo_interface__=feature["geometry"]) for feature in document["features"]]
+        return [Shape(feature["geometry"]) for feature in document["features"]]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, ZonalError):
             raise
@@ -158,12 +161,16 @@ def shapes_of(path: Path) -> list[Any]:
 class FilePath(click.Path):
     """A path that the system can have."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(path_type=Path, **options)
+    def __init__(self, exists: bool = False, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(exists, file_okay, dir_okay, path_type=Path)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Return the path, after checking it."""
-        return super().convert(file_path(value), param, ctx)
+        path = super().convert(file_path(value), param, ctx)
+        assert isinstance(path, Path)
+        return path
 
 
 FILE = FilePath(dir_okay=False)
@@ -172,7 +179,9 @@ FILE = FilePath(dir_okay=False)
 class _PicturePath(FilePath):
     """A path at which a plot can be written."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Return the path; raise now, not after hours, if it cannot be written."""
         path = super().convert(value, param, ctx)
         if path.suffix.lower() not in PICTURES:
@@ -193,17 +202,13 @@ def picture_option(default: str) -> Decorator:
     return click.option("--out", default=default, show_default=True, type=kind, help=told)
 
 
-class _OpenStudy(FilePath):
-    """A path that is opened as a study."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open the study; raise if that fails."""
-        if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
-            return value
-        return Study.open(super().convert(value, param, ctx))
+def _opened(ctx: click.Context, param: click.Parameter, path: Path) -> Study | Path:
+    """Open the study of a file, unless a shell only completes a command."""
+    return path if ctx.resilient_parsing else Study.open(path)
 
 
-study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
+# Of a study that is there already.
+study_argument = click.argument("study", metavar="STUDY", type=FilePath(), callback=_opened)
 new_file_argument = click.argument("path", metavar="STUDY", type=FILE)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
@@ -219,9 +224,21 @@ decimal_option = click.option(
 )
 
 
-def study_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+def command(name: str | None = None, epilog: str | None = None, numbers: bool = False) -> MakesCommand:
+    """Return what makes a command with `--debug` of a function; a negative one of its `numbers` is no option."""
+
+    def make(function: Callable[..., None]) -> click.Command:
+        settings = {"ignore_unknown_options": True} if numbers else None
+        built = click.command(name, epilog=epilog, context_settings=settings)(function)
+        built.params.append(debug_option())
+        return built
+
+    return make
+
+
+def study_command(name: str | None = None, numbers: bool = False) -> MakesCommand:
     """Return what makes a command of a function whose first argument is a study."""
-    return lambda function: click.command(name, cls=Command, **settings)(study_argument(function))
+    return lambda function: command(name, numbers=numbers)(study_argument(function))
 
 
 def number_option(*names: str, help: str, minimum: int = 1, default: int | None = None) -> Decorator:
@@ -250,17 +267,12 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, 
         raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
 
 
-def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> OneOrMore:
     """Return a positive number, several from a comma-separated list, or None."""
     listed = numbers(ctx, param, value)
     if not all(0 < number < math.inf for number in listed):
         raise click.BadParameter(f"{value!r} must be positive and finite.")
     return listed if len(listed) > 1 else next(iter(listed), None)
-
-
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given."""
-    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 def whole(number: float) -> float:
@@ -271,26 +283,63 @@ def whole(number: float) -> float:
 class Finite(click.FloatRange):
     """A finite number."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; raise if it is not finite."""
-        number = super().convert(value, param, ctx)
+        number: float = super().convert(value, param, ctx)
         return number if math.isfinite(number) else self.fail(f"{number} is not a finite number.", param, ctx)
 
 
-def with_options(*options: Decorator) -> Decorator:
-    """Return a decorator that adds options to a command, in the order listed."""
+def grouped(name: str, group: type, *options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command, which gets those of a `group` as one argument."""
+    fields = group.__annotations__
 
-    def add(command: Callable[..., None]) -> Callable[..., None]:
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def call(**values: Any) -> None:
+            function(**{name: {field: values.pop(field) for field in fields}}, **values)
+
+        grown: Callable[..., None] = call
         for option in reversed(options):
-            command = option(command)
-        return command
+            grown = option(grown)
+        return grown
 
     return add
 
 
-seed_option = click.option("--seed", type=click.IntRange(min=0), help="Seed of all random numbers.")
-# What may be set of a study, for `new`, `power` and `rehearse` alike.
-space_options = with_options(
+class SpaceOptions(TypedDict):
+    """Where to search, as options give it."""
+
+    axes: tuple[str, ...]
+    sequences: str | None
+    decimal: str | None
+    coords: tuple[str, ...]
+    levels: tuple[str, ...]
+    weight: str | None
+    smallest: OneOrMore
+
+
+class StudyOptions(TypedDict):
+    """What else may be set of a study, as options give it."""
+
+    minimize: bool
+    value: str | None
+    unit: str | None
+    noise: float | None
+    noise_per_weight: float | None
+    max_replicates: int | None
+    forbidden: tuple[str, ...]
+    cost: float | None
+    times: tuple[float, ...]
+    overhead: float | None
+    travel: float | None
+    cost_unit: str | None
+    seed: int | None
+
+
+# For `new`, `power` and `rehearse` alike.
+space_options = grouped(
+    "space",
+    SpaceOptions,
     click.option(
         "--axis",
         "axes",
@@ -310,7 +359,9 @@ space_options = with_options(
         help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
 )
-study_options = with_options(
+study_options = grouped(
+    "settings",
+    StudyOptions,
     click.option("--minimize", is_flag=True, help="Find the lowest average."),
     click.option("--value", help="Name of what is measured; in a table of values, their column."),
     click.option("--unit", help="Its unit."),
@@ -331,7 +382,7 @@ study_options = with_options(
     click.option("--overhead", type=float, help="Further cost of every measurement."),
     click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
     click.option("--cost-unit", help="Unit of costs."),
-    seed_option,
+    click.option("--seed", type=click.IntRange(min=0), help="Seed of all random numbers."),
 )
 shapes_option = click.option(
     "--shapes",

@@ -23,11 +23,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, ZonalError
-from zonal.io.environment import HIGH, LOW, variable
-from zonal.study.region_json import region_json
-from zonal.study.run_session import reply
+from zonal.spaces import Region
+from zonal.study.executors import Reading
+from zonal.study.optimize import reply
+from zonal.study.region_formats import HIGH, LOW, region_json, variable
 
 GRACE = 2.0  # seconds to end after SIGTERM
 KILLED = 0.5  # seconds after SIGKILL, which takes a moment
@@ -35,8 +37,6 @@ PAUSE = 0.01  # seconds between two checks whether it has ended
 KEPT = 1 << 16  # bytes kept of the end of each output
 SHOWN_ERROR = 2000  # characters of what a program said on standard error
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # linear: no digit can be matched in two ways
-
-Value = tuple[float, float | None] | dict[str, Any]  # or arguments of `Study.tell`
 
 
 class Failed(ZonalError):
@@ -79,7 +79,7 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
-    def measure(self, trial: Trial, study: Path | None, attempt: int = 0) -> Value:
+    def measure(self, trial: Trial, study: Path | None, attempt: int = 0) -> Reading:
         """Return the value of a trial, and its standard error if there is one; retry as often as allowed."""
         try:
             return self._run(trial, study, attempt)
@@ -88,8 +88,8 @@ class Program:
                 raise
         return self.measure(trial, study, attempt + 1)
 
-    def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
-        question: dict[str, Any] = {
+    def _run(self, trial: Trial, study: Path | None, attempt: int) -> Reading:
+        question: dict[str, Json] = {
             "trial": trial.number,
             "replicate": trial.replicate,
             "attempt": attempt + 1,
@@ -101,7 +101,7 @@ class Program:
         with tempfile.TemporaryFile() as asked, closing(_Output()) as out, closing(_Output()) as err:
             asked.write(json.dumps(question).encode() + b"\n")
             asked.seek(0)
-            process = self._start(environment(question, trial, self._plain), asked, out, err)
+            process = self._start(environment(question, trial.region, self._plain), asked, out, err)
             try:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(self._timeout)
@@ -238,20 +238,20 @@ def _lives(group: int) -> bool:
     return not stats or bool(states - {"Z", "X"})
 
 
-def environment(question: Mapping[str, Any], trial: Trial, plain: bool = False) -> dict[str, str]:
+def environment(question: Mapping[str, Json], region: Region, plain: bool = False) -> dict[str, str]:
     """Return the environment variables for a program; without those of the axes if `plain`."""
-    values = {**question, "study": question["study"] or "", "region": trial.region.name}
+    values = {**question, "study": question["study"] or "", "region": region.name}
     variables = {variable(name): str(value) for name, value in values.items()}
-    bounds: Mapping[str, Any] = {} if plain else question["region"].get("bounds", {})
-    for name, (low, high) in bounds.items():
-        variables |= {variable(name) + LOW: repr(low), variable(name) + HIGH: repr(high)}
-    symbols = question["region"].get("symbols", {})
-    if isinstance(symbols, dict) and not plain:
+    parts: Any = {} if plain else region_json(region)
+    for name, (low, high) in parts.get("bounds", {}).items():
+        variables |= {variable(name + LOW): repr(low), variable(name + HIGH): repr(high)}
+    symbols = parts.get("symbols", {})
+    if isinstance(symbols, dict):
         variables |= {variable(name): "|".join(map(str, value)) for name, value in symbols.items()}
     return {name: text.replace("\0", "") for name, text in variables.items()}
 
 
-def _value(out: str, err: str) -> Value:
+def _value(out: str, err: str) -> Reading:
     """Return the value in the last non-blank line: a number, a number and its standard error, or JSON."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
     if not line:
@@ -270,7 +270,7 @@ def _value(out: str, err: str) -> Value:
     return numbers
 
 
-def _numbers(line: str) -> Value | None:
+def _numbers(line: str) -> Reading | None:
     """Return a value, and perhaps a standard error, from a line with nothing else."""
     words = line.split()
     if len(words) > 2 or not all(map(NUMBER.fullmatch, words)):

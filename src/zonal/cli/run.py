@@ -28,12 +28,11 @@ from zonal.cli.program import Failed, Program
 from zonal.cli.trials import budget_line
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
-from zonal.io.environment import check_variables
-from zonal.study.executors import FutureExecutor, Task, Threads
-from zonal.study.optimization import reached, twice
+from zonal.study.executors import FutureExecutor, Reading, Task, Threads
+from zonal.study.optimize import RunSession, reached, twice
+from zonal.study.region_formats import check_variables
 from zonal.study.run_loop import ENOUGH, run_loop
 from zonal.study.run_loop import INTERRUPTED as STOPPED
-from zonal.study.run_session import RunSession
 from zonal.study.study import Study
 from zonal.study.summary import progress_text
 from zonal.study.worker_id import run_id
@@ -48,7 +47,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
         raise click.BadParameter(str(error)) from None
 
 
-@study_command(context_settings={"ignore_unknown_options": True})
+@study_command(numbers=True)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
 @number_option("--workers", default=1, help="Programs to run at once.")
 @click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
@@ -121,7 +120,7 @@ class _Shift(RunSession):
         self._part = math.inf if most is None else most
         self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 
-    def tell(self, trial: Trial, value: Any) -> None:
+    def tell(self, trial: Trial, value: Reading) -> None:
         """Record a measurement."""
         try:
             super().tell(trial, value)
@@ -139,7 +138,7 @@ class _Programs(FutureExecutor):
     """Measures by running programs, which are stopped at the end."""
 
     def __init__(self, program: Program, study: Path | None, workers: int) -> None:
-        super().__init__(lambda region: None, Threads, workers, owned=False)
+        super().__init__(lambda region: math.nan, Threads, workers, owned=False)
         self._program, self._study = program, study
 
     def begin(self, trial: Trial) -> Task:

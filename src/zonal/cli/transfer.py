@@ -9,8 +9,8 @@ import click
 from zonal.cli.options import (
     DIFFERENT,
     FILE,
-    Command,
     Refusal,
+    command,
     decimal_option,
     echo_err,
     new_file_argument,
@@ -22,8 +22,7 @@ from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
 from zonal.storage.verify import first_difference
-from zonal.study.export import document, exported, imported
-from zonal.study.sheet_rows import outcomes
+from zonal.study.export import document, exported, imported, outcomes
 from zonal.study.study import Study
 
 
@@ -63,7 +62,7 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
     echo_err(f"{out}: {budget_line(study)}")
 
 
-@click.command("import", cls=Command)
+@command("import")
 @new_file_argument
 @click.argument("lines", metavar="EVENTS", type=FILE)
 def import_(path: Path, lines: Path) -> None:

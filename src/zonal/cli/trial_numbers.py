@@ -22,14 +22,14 @@ class TrialNumber(click.types.StringParamType):
 
     name = "trial"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a number, or a text that is none; a sheet's name is refused."""
-        if str(value).lower().endswith(ENDINGS):
-            way = MEANT.get(ctx.command.name or "" if ctx else "", "`zonal tell STUDY --csv {}`").format(value)
-            self.fail(f"{value!r} is not a trial. Did you mean {way}?", param, ctx)
-        if str(value).isdecimal():
-            return int(value) if len(str(value)) <= sheets.MOST_DIGITS else 10**sheets.MOST_DIGITS
-        return str(value)
+        if value.lower().endswith(ENDINGS):
+            meant = MEANT.get(ctx.command.name or "" if ctx else "", "`zonal tell STUDY --csv {}`").format(value)
+            self.fail(f"{value!r} is not a trial. Did you mean {meant}?", param, ctx)
+        if value.isdecimal():
+            return int(value) if len(value) <= sheets.MOST_DIGITS else 10**sheets.MOST_DIGITS
+        return value
 
 
 TRIAL = TrialNumber()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import click
 
@@ -17,16 +17,24 @@ from zonal.io.result_table import Listing, counted
 from zonal.io.spreadsheet import SheetFile
 from zonal.io.tables import read_table
 from zonal.kernels.feedback import Slope
+from zonal.spaces import Region
 from zonal.study import operations, sheets, summary
-from zonal.study.sheet_rows import questions
+from zonal.study.export import questions
+from zonal.study.history import all_asked
 from zonal.study.study import Study
 from zonal.study.summary import measurements_left
 
 T = TypeVar("T")
 
+
+class Limits(TypedDict):
+    """What is possible now, and what is not."""
+
+    within: list[Region] | None
+    avoid: list[Region] | None
+
+
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
-# A value may be negative, and must not be taken for an option.
-NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
@@ -63,7 +71,7 @@ def ask(
     """
     if pending and (within or avoid):
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
-    now = {"within": _places(study, within), "avoid": _places(study, avoid)}
+    now = Limits(within=_places(study, within), avoid=_places(study, avoid))
     file = None if sheet is None else SheetFile(sheet, separator, decimal)
     trials = list(study.pending) if pending else _ask(study, wanted, key, now)
     if file is not None:
@@ -77,14 +85,14 @@ def ask(
         echo_trials(study, trials)
 
 
-def _places(study: Study, regions: tuple[str, ...]) -> list[Any] | None:
+def _places(study: Study, regions: tuple[str, ...]) -> list[Region] | None:
     """Return regions written in a shell; None if there are none."""
     return [study.space.region(sheets.place_of(study.space, region)) for region in regions] or None
 
 
-def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial]:
+def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
-    asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
+    asked_before = sum(asked.key == key for asked in all_asked(study)) if key else 0
     number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
@@ -99,7 +107,7 @@ def _ask(study: Study, wanted: int, key: str, now: dict[str, Any]) -> list[Trial
     return trials
 
 
-def _one_by_one(study: Study, number: int, key: str, now: dict[str, Any]) -> list[Trial]:
+def _one_by_one(study: Study, number: int, key: str, now: Limits) -> list[Trial]:
     """Return the trials that are left, at least one."""
     trials: list[Trial] = []
     for at in range(number):
@@ -143,7 +151,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
     )
 
 
-@options.study_command(context_settings=NUMBERS)
+@options.study_command(numbers=True)
 @click.argument("trial", required=False, type=TRIAL)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -186,7 +194,7 @@ def tell(
     assert trial is not None
     assert value is not None
     trial = numbered(study, trial, "pending")
-    along, off = dict(map(_slope, slopes)) or None, sheets.place_of(study.space, minus)
+    along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
     options.echo_err(budget_line(study))
@@ -222,7 +230,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
     return axis, (sheets.value_of(value), error)
 
 
-@options.study_command(context_settings=NUMBERS)
+@options.study_command(numbers=True)
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -257,7 +265,7 @@ def observe(
     assert region is not None
     assert value is not None
     place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
-    off = sheets.place_of(study.space, minus)
+    off = None if minus is None else sheets.place_of(study.space, minus)
     seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
     options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
@@ -341,15 +349,15 @@ def allow(study: Study, region: str) -> None:
     study began stay so.
     """
     study.refresh()
-    before = len(study._state.forbidden_regions)
+    before = len(study.forbidden)
     number = study.allow(sheets.place_of(study.space, region))
-    lifted = before - len(study._state.forbidden_regions)
+    lifted = before - len(study.forbidden)
     parts = (number - lifted, "failure"), (lifted, "forbidden region")
     taken_back = " and ".join(counted(count, what) for count, what in parts if count)
     options.echo_err(f"{taken_back} taken back. {budget_line(study)}")
 
 
-@options.study_command(context_settings=NUMBERS)
+@options.study_command(numbers=True)
 @click.argument("trial", type=TRIAL)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
@@ -412,7 +420,7 @@ def budget_line(study: Study) -> str:
     return f"{summary.budget_line(study)}."
 
 
-def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:
+def one_way(sheet: Path | None, single: int | str | None, value: str | None, how: str, stray: str) -> None:
     """Raise unless a sheet is given, or a single measurement with its value and no `stray` option for sheets."""
     if (sheet is None) == (single is None):
         raise click.UsageError(how)

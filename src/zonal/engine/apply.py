@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal._types import Flags, Ints
 from zonal.engine import events
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
-from zonal.gp.stats import UNMEASURED
+from zonal.gp.functional_index import Keys
+from zonal.gp.stats import Reward
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from zonal.engine.state import State
 
 T = TypeVar("T")
+Family = tuple[Ints, Ints, Keys, Flags | bool]  # children: indices, cells, keys, whether they may be split
 
 
 class Difference(NamedTuple):
@@ -50,7 +52,7 @@ def _without(entries: dict[int, T], number: int) -> dict[int, T]:
 
 def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is pending."""
-    state.asked = state.asked.plus(asked)
+    state.asked = (*state.asked, asked)
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.settings.max_replicates is not None:
         _update_askable(state, asked.row)
@@ -72,7 +74,7 @@ def _claim(state: State, event: events.Claimed) -> None:
 
 def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
-    table, number, pending = state.structure, event.number, state.pending
+    number, pending = event.number, state.pending
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
@@ -86,60 +88,57 @@ def _tell(state: State, event: events.Told) -> None:
         state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
+    state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
     if event.minus is not None:
         slot, reference = _slot_of(state, state.region(row), event.minus), _slot_of(state, event.minus, None)
         difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
         state.differences = {**state.differences, number: difference}
-        _count_difference(state, row, 1)
-        _add_reward(state, slot, event.value, event.sem, 0.0, weight)
+        _add_reward(state, slot, event, 0.0, weight)
     else:
-        tally = state.tallies.get(row, UNMEASURED).append(state.problem.sign * event.value, event.sem, weight)
-        state.tallies = {**state.tallies, row: tally}
-        _add_reward(state, int(table.slot[row]), event.value, event.sem, state.noise_std(row), weight)
+        _add_reward(state, int(state.structure.slot[row]), event, state.relative_noise.item(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
 
-def _add_reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
-    """Enter a reward into the ledger; the belief is updated when it is read."""
-    reward = state.problem.sign * value
-    variance, weight = state.problem.noise_and_weight(noise, sem, weight)
-    state.ledger = state.ledger.append(slot, reward, variance, weight)
-    state.has_sems = state.has_sems or sem is not None
-    state.add_update((slot, reward, variance, state.ledger, weight))
+def _add_reward(
+    state: State, slot: int, event: events.Told | events.Observed, noise: float, weight: float
+) -> None:
+    """Enter a reward; the posterior follows when it is read."""
+    variance, weight = state.problem.noise.of_reward(noise, event.sem, weight)
+    reward, observed = state.problem.sign * event.value, isinstance(event, events.Observed)
+    state.posterior = state.posterior.with_reward(slot, reward, variance, weight, observed)
+    state.has_sems = state.has_sems or event.sem is not None
 
 
 def _observe(state: State, event: events.Observed) -> None:
     """Record an external observation."""
     seen, minus = with_feedback(event.region, event.feedback), event.minus
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
-    _add_reward(state, slot, event.value, event.sem, event.noise, event.time / state.created.time)
-    state.observed = state.observed.plus((slot, event))
+    _add_reward(state, slot, event, event.noise, event.time / state.created.time)
+    state.observed = (*state.observed, (slot, event))
 
 
 def _amend(state: State, event: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    slot, of = state.source_of(event.observed, event.number)[0], state.problem
+    problem = state.problem
+    slot, _, weight = state.source_of(event.observed, event.number)
     rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
-    lines = [(reward, *of.noise_and_weight(noise, sem, time)) for _, reward, noise, sem, time in rewards]
-    state.ledger = state.ledger.with_rewards(slot, lines)
-    if not event.observed:
-        told = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
-        _amend_node(state, event, told)
-    state.rebase()
+    state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
+    if isinstance(event, events.Retracted) and not event.observed:
+        _retract_trial(state, event.number)
+    elif isinstance(event, events.Corrected) and not event.observed and event.number in state.differences:
+        variance = (event.sem or 0.0) ** 2 * weight
+        difference = state.differences[event.number]._replace(variance=variance)
+        state.differences = {**state.differences, event.number: difference}
     state.fit_state = state.fit_state._replace(warned=False)  # the warning may have been due to the mistake
-    if of.learner.learns and not state.ledger.total:
-        _fit(state, events.Fitted(of.learner.begin().fit, True))
+    if problem.learner.learns and not state.ledger.total:
+        _fit(state, events.Fitted(problem.learner.begin().fit, True))
 
 
-def _rewards_of(
-    state: State, slot: int, history: Sequence[events.Transaction]
-) -> list[tuple[bool, float, float, float | None, float]]:
-    """Return the rewards of a footprint that count; also note whether any reward has a sem.
-
-    Each comes with whether it was observed, the noise, its sem and its time.
-    """
-    rewards, state.has_sems = [], False
+def _rewards_of(state: State, slot: int, history: Sequence[events.Transaction]) -> list[Reward]:
+    """Return the rewards of a footprint that count; also note whether any reward has a sem."""
+    rewards: list[Reward] = []
+    state.has_sems = False
     for (observed, number), (*_, last) in outcomes(history).items():
         if last.value is None:
             continue
@@ -147,31 +146,20 @@ def _rewards_of(
         place, noise, time = state.source_of(observed, number)
         if place == slot:
             time = time if last.time is None else last.time / state.created.time
-            rewards.append((observed, state.problem.sign * last.value, noise, last.sem, time))
+            variance, weight = state.problem.noise.of_reward(noise, last.sem, time)
+            rewards.append((state.problem.sign * last.value, variance, weight, observed))
     return rewards
 
 
-def _amend_node(state: State, event: events.Amended, rewards: list[tuple[float, float | None, float]]) -> None:
-    """Count these rewards at the node of a trial that was corrected or retracted."""
-    row = state.asked[event.number].row
-    difference = state.differences.get(event.number)
-    if difference is None:
-        state.tallies = {**state.tallies, row: state.node_stats(row).with_rewards(rewards)}
-    elif isinstance(event, events.Corrected):
-        variance = (event.sem or 0.0) ** 2 * state.source_of(False, event.number)[2]
-        state.differences = {**state.differences, event.number: difference._replace(variance=variance)}
-    if isinstance(event, events.Retracted):
-        _retract_trial(state, event.number, row)
-
-
-def _retract_trial(state: State, number: int, row: int) -> None:
+def _retract_trial(state: State, number: int) -> None:
     """Count a trial as not told."""
+    row = state.asked[number].row
     state.measured -= 1
+    state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
     if number in state.costs_paid:
         state.costs_paid = _without(state.costs_paid, number)
     if number in state.differences:
         state.differences = _without(state.differences, number)
-        _count_difference(state, row, -1)
     _update_askable(state, row)
 
 
@@ -182,20 +170,19 @@ def _fit(state: State, event: events.Fitted) -> None:
     in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
     require(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
     state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
-    state.rebase()
-    if fit.model.noise is not None:
-        state.structure = state.structure.in_units(fit.model.noise)
+    state.posterior = state.posterior.from_scratch(fit)
 
 
 def _split(state: State, event: events.Split) -> events.Split:
     """Split nodes in one step (line 7); return the event with the checksum of their children."""
     table, problem, space = state.structure, state.problem, state.problem.space
-    families, sums = [], problem.checksum
+    families: list[Family] = []
+    sums = problem.checksum
     for row in event.rows:
         depth = int(table.depth[row])
-        indices, cells = space.children(depth, int(table.index[row]), state.cells[row])
+        indices, cells = space.partition.children(depth, int(table.index[row]), state.cells[row])
         keys = state.tracked.layout.cells(space, depth + 1, cells)
-        able = depth < state.h_max and space.splittable(depth + 1, indices)
+        able = depth < state.h_max and space.partition.splittable(depth + 1, indices)
         families.append((indices, cells, keys, able))
         sums = zlib.crc32(cells.tobytes(), sums)
     sizes = [family[0].size for family in families]
@@ -208,13 +195,13 @@ def _split(state: State, event: events.Split) -> events.Split:
             "Open it with the space and the version of Zonal that it was made with.",
         )
     forbidden = np.array(event.forbidden or (False,) * number)
-    noise = (np.array(event.noise) if event.noise else problem.default_noise) * state.noise_scale
+    noise = np.array(event.noise) if event.noise else np.full(number, problem.noise.default)
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.measures_internal_nodes
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
-    state.structure = table.split(
-        event.rows, sizes, event.expanded, inner, indices, slot, smallest, forbidden, noise
-    )
+    state.structure = table.split(event.rows, sizes, event.expanded, inner, indices, slot, smallest, forbidden)
+    noise = problem.noise.for_time(noise, state.created.time)
+    state.relative_noise = np.concatenate((state.relative_noise, noise))
     state.forbidden_by_user = np.concatenate((state.forbidden_by_user, forbidden))
     _track_nodes(state, size, keys)
     if state.forbidden_regions:
@@ -235,7 +222,6 @@ def _close_trial(state: State, event: events.Closed) -> None:
     else:
         state.free_streams = (*state.free_streams, asked.draw)
     state.pending = _without(state.pending, event.number)
-    state._overlay = None
     _update_askable(state, asked.row)
 
 
@@ -302,12 +288,6 @@ def _refuse_created(state: State, event: events.Created) -> None:
     raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
 
 
-def _count_difference(state: State, row: int, more: int) -> None:
-    """Record that `more` trials at a node were told as differences, not as its average."""
-    stats = state.node_stats(row)
-    state.tallies = {**state.tallies, row: stats._replace(answered=stats.answered + more)}
-
-
 def _update_askable(state: State, row: int) -> None:
     """Update whether a node may be asked for."""
     table, most = state.structure, state.problem.settings.max_replicates
@@ -328,17 +308,11 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
         slot = state.tracked.size
         state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus): slot}
         state.slots_are_rows = False
-        _track_footprints(state, *state.functional(region, minus))
+        state.posterior = state.posterior.with_targets(*state.functional(region, minus))
     return slot
 
 
-def _track_footprints(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
-    """Have the belief track more footprints of this total weight."""
-    state.tracked = state.tracked.append(keys, total)
-    state.add_update(state.tracked)
-
-
-def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
+def _track_nodes(state: State, first: int, keys: Keys) -> None:
     """Have the belief track new nodes, from row `first` on, except those observed before."""
     if state.off_tree_slots:
         rows = range(first, state.structure.size)
@@ -350,15 +324,14 @@ def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
             key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots
         }
     if keys.shape[1]:
-        _track_footprints(state, keys)
-    state.columns_current = False  # the table has grown, even where nothing new is tracked
+        state.posterior = state.posterior.with_targets(keys, 1.0)
 
 
-def _concatenated(families: list[Any]) -> list[NDArray[Any]]:
+def _concatenated(families: list[Family]) -> tuple[Ints, Ints, Keys, Flags]:
     """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(family_indices.size, flag) for family_indices, flag in zip(indices, able, strict=True)]
-    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
+    return np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)
 
 
 APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat, TypeVar
 
 from zonal.engine.costs import SLACK
 from zonal.engine.events import Corrected, Observed, Retracted, Told
@@ -28,7 +28,6 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
-from zonal.gp.model_average import Mixture
 from zonal.kernels.feedback import Feedback, Slope
 from zonal.spaces import Region, Space, with_feedback
 
@@ -36,18 +35,24 @@ if TYPE_CHECKING:
     from zonal.engine.settings import Settings
     from zonal.engine.state import State
 
+Quantity = SupportsFloat  # a number, perhaps with a unit
+Given = TypeVar("Given", bound=Quantity | None)
+Slopes = Mapping[str, tuple[Quantity, Quantity | None]]  # by axis, each with its standard error
 
-def bare(settings: Settings, value: Any, name: str, by: Feedback | None = None) -> Any:
+
+def bare(settings: Settings, value: Given, name: str, by: Feedback | None = None) -> Given:
     """Return a quantity as a number in the unit of the study's values; raise if `by` measures something else."""
     if by is None or not by.slope:
-        return without_unit(value, settings.value_unit, name)
-    axis = settings.space.axes[settings.space.names.index(by.slope)]
+        number: Given = without_unit(value, settings.value_unit, name)
+        return number
+    axis = (settings.space.axes or ())[settings.space.names.index(by.slope)]
     per = f"{settings.value_unit or 'value'} per {axis.unit or f'unit of {by.slope}'}"
-    return without_unit(value, "", f"{name} of a slope along {by.slope}", f"as a number of {per}")
+    slope: Given = without_unit(value, "", f"{name} of a slope along {by.slope}", f"as a number of {per}")
+    return slope
 
 
 def measured(
-    state: State, value: Any, sem: Any, note: Any = "", by: Feedback | None = None
+    state: State, value: Quantity, sem: Quantity | None, note: str = "", by: Feedback | None = None
 ) -> tuple[float, float | None]:
     """Check a measured value, its standard error and its note; return the first two.
 
@@ -71,13 +76,13 @@ def usable(state: State, region: Region, minus: Region | None, sem: float | None
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     fix = "Use a policy with a Gaussian belief, such as GPOO."
-    has_covariances = not state.problem.empirical
+    has_covariances = not state.problem.model_free
     require(has_covariances, "a policy with empirical means cannot use slopes and differences", what, fix)
     fix = "Pass its standard error: sem=. The study's noise is that of averages."
     require(sem is not None, "a slope or a difference needs a standard error", what, fix)
 
 
-def slope_pairs(space: Space, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
+def slope_pairs(space: Space, given: Slopes) -> Iterator[tuple[Slope, Quantity, Quantity | None]]:
     """Yield the feedback, the value and the standard error of each slope of a mapping by axis."""
     problem = "slopes must be a mapping from axis to (slope, sem)"
     require(isinstance(given, Mapping), problem, given, 'Pass {"x": (0.3, 0.1)}.')
@@ -92,7 +97,7 @@ def slope_pairs(space: Space, given: Any) -> Iterator[tuple[Slope, Any, Any]]:
         yield by, value, sem
 
 
-def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
+def slopes(state: State, region: Region, given: Slopes) -> tuple[Observed, ...]:
     """Check slopes of a region measured together with its average, by axis; return them as observations."""
     observations = []
     for by, value, sem in slope_pairs(state.problem.space, given):
@@ -106,20 +111,19 @@ def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
 def consistent(
     state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
 ) -> None:
-    """Raise if a value without noise, to rounding, contradicts another of its region, if the belief is computed.
+    """Raise if a value without noise, to rounding, contradicts another of its region.
 
     The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
-    belief = state.posterior
-    variance, _ = state.problem.noise_and_weight(noise, sem)
-    if isinstance(belief, Mixture) and variance is not None:
-        belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
+    variance, _ = state.problem.noise.of_reward(noise, sem)
+    if variance is not None:
+        state.belief.check(slot, state.problem.sign * value, variance, (others or state).ledger)
 
 
 def corrected(state: State, event: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
     slot, noise, _ = state.source_of(event.observed, event.number)
-    if state.problem.noise_and_weight(noise, event.sem)[0] == 0:
+    if state.problem.noise.of_reward(noise, event.sem)[0] == 0:
         others = state.apply_transaction((Retracted(event.number, event.observed, "", ""),))
         consistent(state, slot, event.value, event.sem, noise, others)
 
@@ -160,7 +164,7 @@ def fits(state: State, event: Told) -> bool:
     return state.spent_on(event)[1] <= state.remaining + SLACK * state.budget
 
 
-def time_spent(state: State, time: Any) -> float | None:
+def time_spent(state: State, time: float | None) -> float | None:
     """Check the time really spent on a trial, and return it."""
     if time is None:
         return None
@@ -182,7 +186,7 @@ def within_budget(state: State, number: int = 1) -> None:
         )
 
 
-def added(state: State, n: Any) -> float:
+def added(state: State, n: float) -> float:
     """Check what is to be added to the budget, and return it."""
     if state.problem.prices is None:
         return whole_number(n, "the number of measurements to add", 1, LARGEST_WHOLE - int(state.budget))

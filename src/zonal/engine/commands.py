@@ -1,7 +1,7 @@
 """What calls decide: functions of a state that return the state after it and leave the given one as it is.
 
 Decisions are made event by event, on a draft: each event is applied before the next is decided. Only this module
-and those it rests on (`select.py`, `expand.py`, `binding.py`) call policies and fits, and the user's noise, delta
+and those it rests on (`select.py`, `expand.py`, `policy.py`) call policies and fits, and the user's noise, delta
 and forbidden.
 """
 
@@ -11,11 +11,11 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 
-from zonal.engine import checks, events, replies
-from zonal.engine.binding import bound_policy, has_scale
+from zonal.engine import checks, events
 from zonal.engine.costs import INITIAL_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, prepare
 from zonal.engine.initial_design import of_depth
+from zonal.engine.policy import bound_policy, has_scale
 from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
 from zonal.errors import require, warn_user
@@ -32,21 +32,23 @@ MAX_FAILURES = 3  # in a row, after which a region is never asked for again
 def begin(settings: Settings) -> State:
     """Return the state of a new study."""
     problem = Problem(settings)
-    if not problem.empirical:
+    if not problem.model_free:
         problem.frame.check(problem.unknowns.given, problem.unknowns.wanted)
     prices, cheapest, time = problem.prices, 1.0, 1.0
     if prices is not None:
         cheapest = prices.cheapest()
         time = prices.default_time(settings.budget, cheapest, problem.policy.cost_aware)
     n_affordable = problem.n_affordable(cheapest)
-    h_max = problem.checked_depth(problem.policy.depth(problem.space, n_affordable), "the policy's depth")
+    h_max = problem.checked_depth(
+        problem.policy.depth(problem.space.partition, n_affordable), "the policy's depth"
+    )
     root = problem.space.cell((0, 0), problem.feedback)
     (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
     is_average = abs(total - 1) <= TOTAL_TOLERANCE
     fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
     require(is_average, "the feedback of a study must be an average", problem.feedback, fix)
-    noise = problem.noise_of(root)
-    if problem.unknowns.noise and not problem.noise_falls_with_weight:
+    noise = problem.noise.of_region(root)
+    if problem.noise.learned and not problem.noise.falls_with_weight:
         guess = problem.learner.begin().fit.model.noise or 0.0
         noise = guess * math.sqrt(time)  # learned for the usual time
     created = events.Created(
@@ -65,13 +67,18 @@ def begin(settings: Settings) -> State:
         open_nodes(state, (state.structure.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in of_depth(state, created.opening) if created.opening else ():
         open_to_allowed(state, row)
-    state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.commit()
-    bound_policy(state)  # raises now if the policy does not fit the problem
-    warning = problem.space.warning(n_affordable) if isinstance(problem.space, Space) else ""
+    _check_fit(state)
+    warning = problem.space.partition.warning(n_affordable) if isinstance(problem.space, Space) else ""
     if warning:
         warn_user(UserWarning(warning))
     return state
+
+
+def _check_fit(state: State) -> None:
+    """Raise if the kernel does not fit the space, or the policy the problem."""
+    state.posterior_table()
+    bound_policy(state)
 
 
 def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
@@ -82,7 +89,9 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
     default_cost = prices.default_cost(cheapest, time)
     level = problem.initial_depth(h_max, problem.n_affordable(default_cost))
     while level > 1 and prices.travel_has_cost:
-        cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
+        cells = [
+            problem.space.partition.leaf(level, number) for number in range(problem.space.partition.leaves(level))
+        ]
         travel = prices.route(None, cells)[1]
         if travel > 0 and not problem.learned:
             return 0  # gain per cost does well without an initial design
@@ -99,7 +108,9 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     if event.minus is not None:
         _check_functional(state, state.region(row), event)
     else:
-        _check_exact(state, int(state.structure.slot[row]), event.value, event.sem, state.noise_std(row))
+        checks.consistent(
+            state, int(state.structure.slot[row]), event.value, event.sem, state.relative_noise.item(row)
+        )
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
@@ -114,9 +125,8 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
 
 def _expand(draft: State, before: State, row: int) -> None:
     """Expand a node if line 6 says so; it compares the posterior with that before the reward."""
-    judged = draft.posterior_table()
-    judged.std_before = before.posterior_table().std
-    if replies.truth(bound_policy(draft).should_expand(judged, row, draft.measured or 1), "should_expand"):
+    judged = draft.posterior_table().with_std_before(before.posterior_table().std)
+    if bound_policy(draft).should_expand(judged, row, draft.measured or 1):
         open_nodes(draft, [row], expanded=True)
 
 
@@ -125,18 +135,12 @@ def _is_last(state: State) -> bool:
     return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
-def _check_exact(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
-    """Raise if a value without noise contradicts an earlier one of the same region."""
-    state.belief  # noqa: B018  # computed, so that a contradiction is noticed
-    checks.consistent(state, slot, value, sem, noise)
-
-
 def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
     """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, event.minus)
     if slot is not None:
         noise = event.noise if isinstance(event, events.Observed) else 0.0
-        _check_exact(state, slot, event.value, event.sem, noise)
+        checks.consistent(state, slot, event.value, event.sem, noise)
 
 
 def observe(state: State, observations: Sequence[events.Observed]) -> State:
@@ -144,13 +148,15 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
     problem, draft = state.problem, state.draft()
     for event in observations:
         region, sem = event.region, event.sem
-        able = not problem.empirical or (
+        able = not problem.model_free or (
             state.measured_as_asked(region, event.minus) and state.find(region) is not None
         )
         require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:
-            unit = 1.0 if problem.noise_falls_with_weight else state.structure.unit
-            event = event._replace(noise=problem.noise_of(region) * state.noise_scale * unit)
+            noise = problem.noise.for_time(problem.noise.of_region(region), state.created.time)
+            if not problem.noise.falls_with_weight:
+                noise *= state.fit_state.fit.model.noise or 1.0
+            event = event._replace(noise=noise)
         _check_functional(state, region, event)
         draft.apply_event(event)
     _learn(draft, state.ledger.total)
@@ -164,7 +170,6 @@ def correct(state: State, amendments: Sequence[events.Amended]) -> State:
     draft = state.draft()
     for event in amendments:
         if isinstance(event, events.Corrected):
-            state.belief  # noqa: B018  # computed, so that a contradiction is noticed
             checks.corrected(state, event)
         draft.apply_event(event)
     _learn_from_scratch(draft)
@@ -181,7 +186,7 @@ def close_trial(state: State, number: int, failed: bool, retry: bool, note: str 
     )
     blocked = failed and hopeless and row not in state.blocked
     if blocked and draft.may_split(row):
-        open_nodes(draft, [row], expanded=draft.node_stats(row).number > 0)
+        open_nodes(draft, [row], expanded=draft.n_averages_told(row) > 0)
     draft.apply_event(events.Closed(number, "failed" if failed else "cancelled", blocked, note))
     return draft.commit()
 
@@ -244,7 +249,7 @@ def _learn(draft: State, before: int, telling: bool = False) -> None:
     `before` is the number of rewards at the start of this call.
     """
     learner, fit_state, total = draft.problem.learner, draft.fit_state, draft.ledger.total
-    if draft.problem.empirical:
+    if draft.problem.model_free:
         return
     warning, last = "", telling and _is_last(draft)
     if fit_state.checks(before, total):

@@ -7,16 +7,21 @@ history is read: a trial stores its cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from zonal._types import Floats
 from zonal.engine.events import Asked
 from zonal.errors import InvalidInput, finite_number, listed, positive_number, require
-from zonal.spaces import Node, Region
+from zonal.spaces import AxisSpace, ContinuousAxis, Node, Region, Space
+
+if TYPE_CHECKING:
+    from zonal.engine.settings import Settings
+
+T = TypeVar("T")
 
 MIN_DESIGN_CELLS = 8
 INITIAL_SHARE = 0.4  # of the budget
@@ -26,7 +31,7 @@ LARGEST_COST = 1e100
 SLACK = 1e-9  # of the budget: smaller differences are rounding
 
 
-def checked_times(times: Any, name: str) -> tuple[float, ...]:
+def checked_times(times: Sequence[float] | None, name: str) -> tuple[float, ...]:
     """Check the times to choose from, and return them."""
     if times is None:
         return ()
@@ -38,7 +43,7 @@ def checked_times(times: Any, name: str) -> tuple[float, ...]:
     return checked
 
 
-def checked_price(value: Any, name: str) -> float:
+def checked_price(value: float, name: str) -> float:
     """Check a cost, and return it."""
     number = finite_number(value, name)
     require(number >= 0, f"{name} must not be negative", value, "Pass 0 or more.")
@@ -46,22 +51,23 @@ def checked_price(value: Any, name: str) -> float:
     return number
 
 
-def checked_travel(travel: Any, name: str, space: Any) -> float:
+def checked_travel(travel: float, name: str, space: Space) -> float:
     """Check the cost of travel per unit of distance, and return it."""
     number = checked_price(travel, name)
     fix = "Pass a function of two regions."
     require(space.continuous, "this space has no distances of its own", travel, fix)
-    units = ", ".join(unit or "none" for unit in space.units)
-    problem = f"axes of different units ({units}) have no common distance for travel"
+    units = cast(AxisSpace, space).units
+    listed_units = ", ".join(unit or "none" for unit in units)
+    problem = f"axes of different units ({listed_units}) have no common distance for travel"
     fix = "Give all axes one unit, or pass a function of two regions that returns the cost of travel."
-    require(len(set(space.units)) == 1, problem, travel, fix)
+    require(len(set(units)) == 1, problem, travel, fix)
     return number
 
 
 class Prices:
     """What measurements cost in one study."""
 
-    def __init__(self, settings: Any) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._space = settings.space
         self.time_has_cost = bool(settings.times)  # whether measurements cost their time
@@ -72,12 +78,12 @@ class Prices:
         self._cost_of_node = cache(lambda node: self.region_cost(self._cell(node)))
         self._travel_between = cache(self._travel_of_user)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Prices], tuple[Settings]]:
         """Copy and pickle without what was computed."""
         return Prices, (self._settings,)
 
-    def time_cost(self, time: Any) -> Any:
-        """Return what times cost."""
+    def time_cost(self, time: float) -> float:
+        """Return what a time costs."""
         return time if self.time_has_cost else 0.0
 
     def region_cost(self, region: Region) -> float:
@@ -95,8 +101,12 @@ class Prices:
         space, deepest = self._space, 0
         if callable(self._cost):
             bottom = space.max_depth()
-            deepest = min(MAX_DEPTHS, space.default_depth() if bottom is None else bottom)
-        nodes = [node for depth in range(deepest + 1) for node in space.representative_cells(depth, TYPICAL_CELLS)]
+            deepest = min(MAX_DEPTHS, space.partition.default_depth() if bottom is None else bottom)
+        nodes = [
+            node
+            for depth in range(deepest + 1)
+            for node in space.partition.representative_cells(depth, TYPICAL_CELLS)
+        ]
         return min(self.region_cost(space.cell(node)) for node in nodes) + float(self.time_cost(self.times.min()))
 
     def default_time(self, budget: float, cheapest: float, chosen: bool) -> float:
@@ -125,13 +135,15 @@ class Prices:
         if callable(self._travel):
             return np.array([self._travel_between(origin, node) for node in nodes])
         places, start = np.array([self._cell(node).center for node in nodes]), self._cell(origin).center
-        distances = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(self._space.axes)]
-        return np.asarray(self._travel * np.sqrt(np.sum(np.square(distances), axis=0)))
+        axes = cast(tuple[ContinuousAxis, ...], self._space.axes)
+        distances = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(axes)]
+        return np.asarray((self._travel or 0.0) * np.sqrt(np.sum(np.square(distances), axis=0)))
 
     def _travel_of_user(self, origin: Node, destination: Node) -> float:
         """Return what the user's function says that it costs to travel from one node to another."""
-        start, end = self._cell(origin), self._cell(destination)
-        return checked_price(answer(partial(self._travel, start), end), f"travel({start.name}, {end.name})")
+        start, end, travel = self._cell(origin), self._cell(destination), self._travel
+        assert callable(travel)
+        return checked_price(answer(partial(travel, start), end), f"travel({start.name}, {end.name})")
 
     def route(self, location: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
         """Return the order of a short route over nodes, always to the nearest next, and its travel cost."""
@@ -157,9 +169,14 @@ class Prices:
     @cached_property
     def _route_of_all(self) -> float:
         space, level = self._space, 0
-        while level + 1 < MAX_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MAX_ROUTE_CELLS:
+        while (
+            level + 1 < MAX_DEPTHS
+            and space.partition.leaves(level) < space.partition.leaves(level + 1) <= MAX_ROUTE_CELLS
+        ):
             level += 1
-        return self.route(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
+        return self.route(
+            None, [space.partition.leaf(level, number) for number in range(space.partition.leaves(level))]
+        )[1]
 
     @property
     def travel_has_cost(self) -> bool:
@@ -177,7 +194,7 @@ def left(budget: float, costs: Iterable[float]) -> float:
     return max(0.0, math.fsum((budget, *(-cost for cost in costs))))
 
 
-def answer(function: Callable[[Region], Any], region: Region) -> Any:
+def answer(function: Callable[[Region], T], region: Region) -> T:
     """Call a user-defined function with a region; mark what it raises as the user's error."""
     try:
         return function(region)

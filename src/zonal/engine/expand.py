@@ -1,23 +1,88 @@
-"""How the tree grows: which nodes are split before a round, and what the user says of their children."""
+"""How the tree grows: what is split before a round, what the user says of children, and what is possible now."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zonal.engine import replies
-from zonal.engine.binding import bound_policy
+from zonal._types import Flags
 from zonal.engine.events import Expanded, Split
-from zonal.engine.possible import NONE, Possible
+from zonal.engine.policy import bound_policy, views
 from zonal.engine.settings import is_of_user
 from zonal.engine.state import State
-from zonal.engine.views import views
 from zonal.errors import Exhausted, StudyFileError
+from zonal.spaces import Node, Region
+from zonal.tree import Tree
 
 MAX_PARTS = (
     64  # of a cell of the initial design that are tested with the user's `forbidden`, to find an allowed one
 )
+
+ALL, PART, NONE = 1, 0, -1  # of the regions within a node may be asked for
+
+
+class Possible:
+    """What is possible now: the regions that `ask` was given as `within` and `avoid`.
+
+    A node may be asked for if it lies within one of the first and overlaps none of the second. Judged is the
+    region itself, not what its feedback sees beyond it: a beam has no edge. What was computed is kept, by node:
+    make one for one call.
+    """
+
+    def __init__(self, within: Sequence[Region], avoid: Sequence[Region]) -> None:
+        self.within, self.avoid = tuple(within), tuple(avoid)
+        self._kept: dict[Node, int] = {}
+
+    def __str__(self) -> str:
+        """Return where it is possible to measure."""
+        inside = " or ".join(region.name for region in self.within)
+        outside = " and ".join(region.name for region in self.avoid)
+        return " and ".join(filter(None, (inside and f"within {inside}", outside and f"outside of {outside}")))
+
+    def of_region(self, region: Region) -> int:
+        """Tell how much of a region is possible."""
+        held = any(region_given.contains(region) for region_given in self.avoid)
+        if held or (self.within and not any(region_given.overlaps(region) for region_given in self.within)):
+            return NONE
+        if any(region_given.overlaps(region) for region_given in self.avoid):
+            return PART
+        # By name too: edges copied from printed output are rounded.
+        inside = any(
+            region_given.contains(region) or region_given.name == region.name for region_given in self.within
+        )
+        return ALL if inside or not self.within else PART
+
+    def of_rows(self, state: State) -> NDArray[np.int8]:
+        """Tell how much of every node is possible, as an array; it follows from the parent, unless that is cut."""
+        table = state.structure
+        codes = np.zeros(table.size, dtype=np.int8)
+        for depth in range(int(table.depth.max()) + 1):
+            rows = (table.depth == depth).nonzero()[0]
+            if depth:
+                codes[rows] = codes[table.parent[rows]]
+            for row in rows[codes[rows] == PART].tolist():
+                node = table.node(row)
+                if node not in self._kept:
+                    self._kept[node] = self.of_region(state.region(row))
+                codes[row] = self._kept[node]
+        return codes
+
+    def askable(self, state: State) -> Flags:
+        """Tell which nodes may be asked for now."""
+        return np.asarray(state.structure.askable & (self.of_rows(state) == ALL))
+
+    def seen(self, state: State, tree: Tree) -> Tree:
+        """Return the nodes as a policy should see them: askable where that is possible now."""
+        codes = self.of_rows(state)
+        return tree.restricted(codes == ALL, codes == NONE)
+
+
+def possible(within: Sequence[Region], avoid: Sequence[Region]) -> Possible | None:
+    """Return what is possible; None if everything is."""
+    return Possible(within, avoid) if within or avoid else None
 
 
 def open_nodes(draft: State, rows: list[int], expanded: bool) -> None:
@@ -46,14 +111,14 @@ def open_to_allowed(draft: State, cell: int) -> None:
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
     """Return the event that splits nodes, with what the user's functions return for the children."""
     problem = draft.problem
-    noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
+    noise, forbidden = problem.noise.by_region, problem.settings.forbidden is not None
     if not (noise or forbidden):
         return Split(tuple(rows), expanded, (), (), None)
     children = [child for row in rows for child in problem.space.split(draft.region(row))]
     return Split(
         tuple(rows),
         expanded,
-        tuple(problem.noise_of(child) for child in children) if noise else (),
+        tuple(problem.noise.of_region(child) for child in children) if noise else (),
         tuple(problem.is_forbidden(child) for child in children) if forbidden else (),
         None,
     )
@@ -64,11 +129,7 @@ def grow(draft: State, t: int, forgiving: bool = False) -> None:
     before = draft.structure.size
     bound, model_views = bound_policy(draft), partial(views, draft)
     while draft.structure.splittable.any():
-        rows = replies.rows(
-            bound.nodes_to_expand(draft.policy_table(), t, model_views, draft.structure.size - before),
-            "nodes_to_expand",
-            draft.structure,
-        )
+        rows = bound.nodes_to_expand(draft.policy_table(), t, model_views, draft.structure.size - before)
         able = [row for row in rows if draft.may_split(row)]
         if not able:
             return
@@ -117,5 +178,4 @@ def split_by_force(draft: State, t: int, now: Possible | None = None) -> None:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_replicates or the policy's h_max, lower the space's smallest, or stop here."
         )
-    row = replies.row(bound_policy(draft).fallback_expand(tree, rows, t), "fallback_expand", tree)
-    open_nodes(draft, [row], expanded=True)
+    open_nodes(draft, [bound_policy(draft).fallback_expand(tree, rows, t)], expanded=True)

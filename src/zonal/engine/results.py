@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from zonal.spaces import Node, Region
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+Draw = Callable[[], tuple[float, float]]  # returns gap and probability_best
 State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
@@ -53,7 +54,7 @@ class Trial:
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> Never:
             """Raise AttributeError; where another library's name was used, name the one used here."""
             raise missing("a trial", name)
 
@@ -151,7 +152,7 @@ class Recommendation:
     node: Node
     mean: float
     std: float
-    _draw: Callable[[], tuple[float, float]]  # gap and probability_best
+    _draw: Draw
     unit: str = ""
 
     @cached_property
@@ -181,9 +182,9 @@ class Recommendation:
         """Return a hash that needs no draws."""
         return hash((self.region, self.mean, self.std))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Draw, str]]:
         """Pickle, or copy, with the certainty as numbers."""
-        certainty = partial(tuple, self._certainty)
+        certainty: Draw = partial(tuple, self._certainty)  # type: ignore[assignment]
         return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit)
 
     def __repr__(self) -> str:
@@ -270,7 +271,7 @@ class Result:
     @property
     def unit(self) -> str:
         """The unit of mean, std and gap."""
-        return self.study.value_unit
+        return self.study.settings.value_unit
 
     def __repr__(self) -> str:
         """Return the answer, without the whole study."""
@@ -292,7 +293,7 @@ def _sure(answer: Recommendation | Result) -> str:
     )
 
 
-def answer(recommended: Recommendation | Result) -> dict[str, object]:
+def answer(recommended: Recommendation | Result) -> dict[str, str]:
     """Return an answer as labelled facts, for people."""
     gap = f"{number(recommended.gap, recommended.std)} {recommended.unit}".rstrip()
     sure = "9 in 10, under the model"

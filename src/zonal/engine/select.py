@@ -6,21 +6,17 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from zonal._types import Flags, Floats
-from zonal.engine import checks, replies
-from zonal.engine.binding import TIE, bound_policy
+from zonal.engine import checks
 from zonal.engine.costs import SLACK, Prices
 from zonal.engine.events import Asked
-from zonal.engine.expand import grow, open_nodes, split_by_force
+from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
 from zonal.engine.initial_design import allowed_share, allowed_within
-from zonal.engine.possible import ALL, Possible
+from zonal.engine.policy import TIE, bound_policy, views
 from zonal.engine.state import State
-from zonal.engine.views import views
-from zonal.errors import InvalidInput
 from zonal.policies.base import RoundCosts, Rows
 from zonal.spaces import Node
 from zonal.tree import Tree
@@ -49,7 +45,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible 
             checks.payable(draft, cost, draft.region(row))
     replicate = draft.n_measurements(row) + 1
     node, limits = draft.structure.node(row), ((), ()) if now is None else (now.within, now.avoid)
-    draft.apply_event(Asked(state.asked.size, row, node, replicate, draw, by, key, time, cost, *limits))
+    draft.apply_event(Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits))
     return draft.commit()
 
 
@@ -58,13 +54,13 @@ def as_route(state: State, after: State, by: str) -> State:
     prices, draft = state.problem.prices, state.draft()
     if prices is None or not prices.travel_has_cost:
         return after
-    asked = after.asked.since(state.asked.size)
-    for event in chain.from_iterable(after.events.since(state.events.size)):
+    asked = after.asked[len(state.asked) :]
+    for event in chain.from_iterable(after.events[len(state.events) :]):
         if not isinstance(event, Asked):
             draft.apply_event(event)
     order, _ = prices.route(_location(state, by), [trial.node for trial in asked])
     for at in order:
-        trial, number = asked[at], draft.asked.size
+        trial, number = asked[at], len(draft.asked)
         terms = _round_costs(draft, prices, by, free=True)
         cost = float(terms.costs(np.array([trial.row]), trial.time)[0])
         replicate = draft.n_measurements(trial.row) + 1
@@ -103,7 +99,7 @@ def next_of_design(state: State, terms: RoundCosts | None = None, now: Possible 
 
     What is not possible `now` is left for later: trials that were limited do not count as part of the sweep.
     """
-    if state.problem.empirical or state.n_averages >= len(state.initial_design) + state.n_beside_design:
+    if state.problem.model_free or state.n_averages >= len(state.initial_design) + state.n_beside_design:
         return None
     news = (row for row in _left_of_design(state) if _is_informative(state, row, terms))
     if now is not None:
@@ -161,17 +157,17 @@ def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Poss
             if now is not None:
                 _open_inside(draft, t, now)
         table = _policy_table(draft, terms, now)
-        row, time = _checked(table, bound.choose(table, t, model_views, rng))
-        if table.askable[row] and not replies.truth(bound.expand_unmeasured(table, row, t), "expand_unmeasured"):
+        row, time = bound.choose(table, t, model_views, rng)
+        if table.askable[row] and not bound.expand_unmeasured(table, row, t):
             return row, time
         may_split = draft.may_split(row)
         open_nodes(draft, [row], expanded=True)
         if not may_split:
             return row, time
     table = _policy_table(draft, terms, now)
-    row, time = _checked(table, bound.choose(table, t, model_views, rng))
+    row, time = bound.choose(table, t, model_views, rng)
     if now is not None and not table.askable[row]:
-        row = replies.row(bound.fallback_expand(table, table.askable.nonzero()[0], t), "fallback_expand", table)
+        row = bound.fallback_expand(table, table.askable.nonzero()[0], t)
     return row, time
 
 
@@ -192,9 +188,7 @@ def _open_inside(draft: State, t: int, now: Possible) -> None:
         rows = (draft.structure.splittable & ~draft.structure.forbidden & (now.of_rows(draft) == ALL)).nonzero()[0]
         if not len(rows):
             return
-        wanted = bound_policy(draft).fallback_expand(draft.policy_table(), rows, t)
-        row = replies.row(wanted, "fallback_expand", draft.structure)
-        open_nodes(draft, [row], expanded=False)
+        open_nodes(draft, [bound_policy(draft).fallback_expand(draft.policy_table(), rows, t)], expanded=False)
 
 
 def _time(draft: State, row: int, terms: RoundCosts) -> float:
@@ -204,16 +198,3 @@ def _time(draft: State, row: int, terms: RoundCosts) -> float:
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
     shorter = able[able <= terms.usual]
     return float(shorter.max() if shorter.size else able.min(initial=terms.times.max()))
-
-
-def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
-    """Check the row, and the time, that a policy chose; return them."""
-    time = 1.0
-    if tree.terms is not None:
-        answer, time = replies.timed(answer, tree.terms)
-    row = answer if type(answer) is int else replies.number(answer, "choose")
-    if not (tree.contenders == row).any():
-        raise InvalidInput(
-            "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
-        )
-    return row, time

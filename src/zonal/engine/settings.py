@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from functools import cache, partial
 from itertools import takewhile
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
-from zonal.engine.noise import PerWeight
+from zonal.engine.noise import Noise, NoiseRule
 from zonal.errors import (
     InvalidInput,
     attribute,
@@ -28,40 +30,39 @@ from zonal.errors import (
     without_unit,
 )
 from zonal.gp.fit_schedule import ModelFitter
-from zonal.gp.hyperparameters import Fit
 from zonal.gp.kernel_families import frame_of
-from zonal.gp.model import Model, ModelSpec, Spec
+from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.kernels.spectrum import Motif
-from zonal.policies.base import INDEX_LIMIT, BoundPolicy, Policy
+from zonal.policies.base import INDEX_LIMIT, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
-from zonal.spaces import Node, Region, Space, as_space
+from zonal.spaces import AxisSpace, FiniteSpace, Node, Region, Space, as_space
 from zonal.spaces.base import DEEPEST, forbidden_rule
 
-Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
 Cost = float | Callable[[Region], float]
 Travel = float | Callable[[Region, Region], float]
-RegionLike = Region | ArrayLike | Mapping[str, Any]
-RegionsLike = RegionLike | Sequence[Any] | None
-ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
+RegionLike = Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date  # as in `spaces`
+RegionsLike = RegionLike | Sequence[RegionLike] | None
+ForbiddenLike = Forbidden | RegionLike | Sequence[RegionLike] | None
+KernelFunction = Callable[[Floats, Floats], ArrayLike]  # of features
+KernelLike = Spec | KernelFunction
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the last as for `Box` or `Product`
 
-Check = Callable[[Any, str, Any], Any]
+T = TypeVar("T")
 
 MAX_DESIGN_CELLS = 64
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
-DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
 
 class Given(TypedDict, total=False):
     """The keyword arguments of `Study` other than space, budget and direction: see `Study`."""
 
-    kernel: Spec | Callable[..., Any]
+    kernel: KernelLike
     noise: Noise | None
     mean: float | None
     feedback: Feedback | None
@@ -78,26 +79,22 @@ class Given(TypedDict, total=False):
     cost_unit: str
 
 
-def checked_feedback(feedback: Any, space: Any) -> Feedback:
+def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
     """Check that a feedback is one, and that it has a meaning on this space; return it."""
-    if not isinstance(feedback, Feedback):
-        fix = "Pass one, with parentheses: zn.Mean()."
-        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
+    fix = "Pass one, with parentheses: zn.Mean()."
+    is_feedback = isinstance(feedback, Feedback)
+    require(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback.check(space)
     return feedback
 
 
-def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
-    return checked_feedback(Mean() if feedback is None else feedback, space)
-
-
-def _policy(policy: Any, name: str, space: Any) -> Any:
+def _checked_policy(policy: Policy | None) -> Policy | None:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
 
 
-def _kernel(kernel: Any, name: str, space: Any) -> Any:
+def _checked_kernel(kernel: KernelLike, space: Space) -> KernelLike:
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
     able = kernel is None or family or function or is_kernel(kernel)
@@ -106,53 +103,39 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
     return kernel
 
 
-def _direction(direction: Any, name: str, space: Any) -> Any:
-    check_choice(direction, name, ("maximize", "minimize"))
+def _checked_direction(direction: str) -> Direction:
+    check_choice(direction, "direction", ("maximize", "minimize"))
     return "maximize" if direction == "maximize" else "minimize"  # plain text, whatever kind of text it was
 
 
-def _function_or(check: Check) -> Check:
-    """Return the check of a setting that may be a function of regions, or nothing."""
-
-    def checks(value: Any, name: str, space: Any) -> Any:
-        free = value is None or (callable(value) and not isinstance(value, type))
-        return value if free else check(value, name, space)
-
-    return checks
-
-
-def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Check:
-    """Return the check of a setting that has nothing to do with the space, and may be None if it is `optional`."""
-    return lambda value, name, space: None if optional and value is None else check(value, name, *more)
-
-
-def _by(check: Check, usual: Any = None) -> dict[str, Any]:
-    """Return how a setting is checked: (value, name, space) -> the value as it is kept; and its usual value."""
-    return {"check": check, "usual": usual}
+def _function_or(check: Callable[[float, str], float], given: T | None, name: str) -> T | float | None:
+    """Check a setting that may be a function of regions, or nothing; return it."""
+    free = given is None or (callable(given) and not isinstance(given, type))
+    return given if free else check(given, name)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Settings:
     """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
 
-    space: Any
+    space: AxisSpace | FiniteSpace
     budget: float  # at the start; `extend` adds to it
-    kernel: Any = field(metadata=_by(_kernel))
-    noise: Noise | None = field(metadata=_by(_function_or(_plain(standard_deviation))))
-    mean: float | None = field(metadata=_by(_plain(finite_number, optional=True)))
-    feedback: Feedback = field(metadata=_by(_feedback))
-    policy: Policy | None = field(metadata=_by(_policy))
+    kernel: KernelLike
+    noise: Noise | None
+    mean: float | None
+    feedback: Feedback
+    policy: Policy | None
     seed: int  # determines every random number of the study
-    direction: Direction = field(metadata=_by(_direction, "maximize"))
-    max_replicates: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
-    forbidden: Forbidden | None = field(metadata=_by(lambda value, _, space: forbidden_rule(space, value)))
-    value_name: str = field(metadata=_by(_plain(text), "value"))
-    value_unit: str = field(metadata=_by(_plain(text), ""))
-    cost: Cost | None = field(default=None, metadata=_by(_function_or(_plain(checked_price))))
-    times: tuple[float, ...] = field(default=(), metadata=_by(_plain(checked_times)))
-    overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
-    travel: Travel | None = field(default=None, metadata=_by(_function_or(checked_travel)))
-    cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
+    direction: Direction
+    max_replicates: int | None
+    forbidden: Forbidden | None
+    value_name: str
+    value_unit: str
+    cost: Cost | None = None
+    times: tuple[float, ...] = ()
+    overhead: float = 0.0
+    travel: Travel | None = None
+    cost_unit: str = ""
 
     @property
     def priced(self) -> bool:
@@ -170,17 +153,33 @@ class Settings:
         return 1.0 if self.direction == "maximize" else -1.0
 
 
-CHECKS = {setting.name: setting.metadata for setting in fields(Settings) if setting.metadata}
-
-
-def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
+def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **given: Unpack[Given]) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
-    checked_space: Any = as_space(space)
-    taken = {name: how["usual"] for name, how in CHECKS.items()} | given
-    unit = text(taken["value_unit"], "value_unit")
-    taken |= {name: without_unit(taken[name], unit, name) for name in ("noise", "mean")}
-    parts = {name: how["check"](taken[name], name, checked_space) for name, how in CHECKS.items()}
-    settings = Settings(space=checked_space, budget=budget, seed=_seed(rng), **parts)
+    checked_space, feedback = as_space(space), given.get("feedback")
+    max_replicates, travel = given.get("max_replicates"), given.get("travel")
+    unit = text(given.get("value_unit", ""), "value_unit")
+    noise: Any = without_unit(given.get("noise"), unit, "noise")
+    mean: Any = without_unit(given.get("mean"), unit, "mean")
+    settings = Settings(
+        space=checked_space,
+        budget=budget,
+        kernel=_checked_kernel(given.get("kernel"), checked_space),
+        noise=_function_or(standard_deviation, noise, "noise"),
+        mean=None if mean is None else finite_number(mean, "mean"),
+        feedback=checked_feedback(Mean() if feedback is None else feedback, checked_space),
+        policy=_checked_policy(given.get("policy")),
+        direction=_checked_direction(direction),
+        max_replicates=None if max_replicates is None else whole_number(max_replicates, "max_replicates", 1),
+        forbidden=forbidden_rule(checked_space, given.get("forbidden")),
+        value_name=text(given.get("value_name", "value"), "value_name"),
+        value_unit=unit,
+        cost=_function_or(checked_price, given.get("cost"), "cost"),
+        times=checked_times(given.get("times"), "times"),
+        overhead=checked_price(given.get("overhead", 0.0), "overhead"),
+        travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
+        cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
+        seed=_seed(given.get("rng")),
+    )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
     return replace(settings, budget=checked_budget)
 
@@ -191,33 +190,28 @@ def checked_again(settings: Settings) -> Settings:
     return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
-def _seed(rng: Any) -> int:
+def _seed(rng: int | np.random.Generator | None) -> int:
     """Return the seed of a study: the number given, or one drawn from the generator given."""
     generator = random_generator(rng)
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
-def _has_unknown_size(noise: Noise | None) -> bool:
-    """Tell whether noise is known to fall with weight, but not how large it is."""
-    return isinstance(noise, PerWeight) and noise.std is None
-
-
-def _unknowns(settings: Settings, empirical: bool) -> ModelSpec:
+def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> ModelSpec:
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
-        kernel = custom(kernel, space.features[:: -(-space.size // TRIED_POINTS)])
-    if empirical and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
+        members = cast(FiniteSpace, space)
+        kernel = custom(cast(KernelFunction, kernel), members.features[:: -(-members.size // TRIED_POINTS)])
+    if model_free and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
         kernel = None
-    mean = 0.0 if empirical or isinstance(kernel, Kernel) else None
+    mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    noise = settings.noise is None or _has_unknown_size(settings.noise)
-    return ModelSpec(kernel, noise and not empirical, mean)
+    return ModelSpec(kernel, learns_noise, mean)
 
 
 class Problem:
-    """What can be computed from the settings alone, and caches that all states of a study share."""
+    """What can be computed from the settings alone."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -225,31 +219,20 @@ class Problem:
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
-        self.empirical = self.policy.model_free  # the belief has no models
-        self.unknowns = _unknowns(settings, self.empirical)  # what is learned
+        self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
+        self.noise = NoiseRule(settings.noise, self.model_free, self.space)
+        self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
-        self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
-        self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
-        noise = settings.noise
-        unknown_size = _has_unknown_size(noise)
-        self.noise_falls_with_weight = (
-            unknown_size and self.unknowns.noise
-        )  # noise is learned, and known to fall with weight
-        self.noise_by_region = self.noise_falls_with_weight or (callable(noise) and not unknown_size)
-        # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
-        self.default_noise = noise if isinstance(noise, float) else float(not self.empirical)
-        # What is learned then is the noise of about as large a region as an initial design measures.
-        self.default_root_weight = (
-            math.sqrt(self.space.cell((0, 0)).weight / DEFAULT_PARTS) if self.noise_falls_with_weight else 1.0
-        )
+        self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
+        self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
-        self.bound: tuple[Model | None, BoundPolicy] | None = None  # the policy bound to the model in use
-        self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
-        self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
+        self.node_weight = cache(self._node_weight)
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "bound": None, "smallest": None, "weights": {}}
+    def _node_weight(self, node: Node) -> float:
+        """Return the size of a node: `Region.weight`."""
+        weight: float = self.space.cell(node, self.feedback).weight
+        return weight
 
     def n_affordable(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest measurements the budget, or what is left of it, pays for."""
@@ -260,10 +243,10 @@ class Problem:
         paid = int(available / max(cheapest, budget / MAX_MEASUREMENTS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
-    def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
+    def checked_depth(self, h_max: int, name: str = "h_max") -> int:
         """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
-        able = all(self.space.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
+        able = all(self.space.partition.slots(depth) < INDEX_LIMIT for depth in range(deepest + 2))
         problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
         require(able, problem, h_max, "Lower the policy's h_max.")
         return deepest
@@ -275,24 +258,15 @@ class Problem:
 
     def counts(self, h_max: int) -> tuple[int, ...]:
         """Return the number of nodes at each depth."""
-        return tuple(self.space.count(depth) for depth in range(h_max + 2))
+        return tuple(self.space.partition.count(depth) for depth in range(h_max + 2))
 
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none: at most 2/5 of the measurements."""
         by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
-        if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
+        if self.model_free or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
         max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)
         return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
-
-    def noise_of(self, region: Region) -> float:
-        """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
-        noise: Any = self.settings.noise
-        if not self.noise_by_region:
-            return self.default_noise
-        if self.noise_falls_with_weight:
-            return float(self.default_root_weight * noise.relative(region))
-        return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
         """Tell whether the user forbids measuring a region."""
@@ -305,17 +279,6 @@ class Problem:
                 f"forbidden({region.name}) must be True or False", answered, "Return one of the two."
             )
         return bool(answered)
-
-    def noise_and_weight(self, noise: float, sem: float | None, time: float = 1.0) -> tuple[float | None, float]:
-        """Return the noise variance of a reward of `time` usual times, None if it is learned, and its weight."""
-        weight = (
-            time / noise**2 if self.noise_falls_with_weight and noise else time
-        )  # with a sem there is no noise
-        if self.empirical:  # every reward counts the same on an empirical belief
-            return None, weight
-        if sem is not None:
-            return sem**2, weight
-        return None if self.unknowns.noise else noise**2 / time, weight
 
 
 def is_of_user(error: Exception) -> bool:

@@ -2,43 +2,42 @@
 
 Every change makes a draft of the state, applies events to it, and then replaces the old state by one assignment.
 `State.apply_event` is the only writer (`apply.py`). Everything a state holds is a value that is replaced and never
-changed, so a draft is a shallow copy and a state, once made, stays valid for ever. The belief is computed when it
-is first read, from the rewards and the belief before. Rewards are relative to 0, more is better; means in the
-table are relative to the prior mean.
+changed, so a draft is a shallow copy and a state, once made, stays valid for ever. What follows from them (the
+posterior, the table that policies see) is computed when it is first read, and kept with what it was computed from.
+Rewards are relative to 0, more is better; means in the table are relative to the prior mean.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from operator import is_
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal._types import Flags
+from zonal._types import Flags, Floats
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
 from zonal.engine.events import Asked, Created, Event, Observed, Told, Transaction
-from zonal.engine.log import Log
 from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
-from zonal.gp.empirical import EmpiricalBelief
+from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState
-from zonal.gp.functional_index import FunctionalIndex
+from zonal.gp.functional_index import FunctionalIndex, Keys
+from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
-from zonal.gp.model_average import Mixture, MixtureOverlay
-from zonal.gp.stats import UNMEASURED, NodeStats, ObservationStats
+from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
+from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import difference, footprints_of
 from zonal.policies.base import RoundCosts
 from zonal.spaces import Region
-from zonal.tree import Tree
+from zonal.tree import Nodes, Tree
 
-# Slot, reward, noise variance, the ledger including it, and its weight.
-Reward = tuple[int, float, float | None, ObservationStats, float]
-
+T = TypeVar("T")
+Sources = tuple[Nodes | LazyPosterior | Mapping[int, int] | Model | Fit, ...]
 LONG = 2000  # events: a pickle of more is read as a file is, up to rounding but at once
 TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
@@ -51,41 +50,33 @@ class State:
         space, layout = problem.space, problem.frame.layout
         self.problem = problem
         self.created = created
-        self.events: Log[Transaction] = Log()  # the whole history, a transaction for each call
+        self.events: tuple[Transaction, ...] = ()  # the whole history, a transaction for each call
         self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(created.h_max)  # the number of nodes at each depth
+        self.n_affordable = problem.n_affordable(created.cheapest)  # N: how many the budget paid for at the start
         self.initial_design: tuple[int, ...] = ()  # rows of the initial design, in order
 
-        # From the noise of one unit of time to that of the default time, to which what is learned refers anyway.
-        self.noise_scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(created.time)
         self.fit_state: FitState = problem.learner.begin()
-        self.cells = space.whole()  # by row, the extent of the region as the space encodes it
-        splittable = created.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        noise = (created.noise if problem.noise_by_region else problem.default_noise) * self.noise_scale
-        # The nodes. Their posterior may be out of date; that of `posterior_table()` is not.
-        self.structure = Tree.root(noise, splittable, created.forbidden)
-        if self.model is not None and self.model.noise is not None:
-            self.structure = self.structure.in_units(self.model.noise)
-        self.tallies: dict[int, NodeStats] = self.structure.tallies  # what was measured at each node, by row
+        self.cells = space.partition.whole()  # by row, the extent of the region as the space encodes it
+        splittable = created.h_max >= 0 and bool(np.all(space.partition.splittable(0, np.zeros(1, dtype=np.intp))))
+        self.structure = Nodes.root(splittable, created.forbidden)
+        noise = created.noise if problem.noise.by_region else problem.noise.default
+        # By row, the noise of a measurement of the default time: as given, or in units of what is learned of it.
+        self.relative_noise = np.array([problem.noise.for_time(noise, created.time)])
+        self.told_counts: dict[int, int] = {}  # the number of trials told at each node, by row
 
-        # The footprints that the belief tracks, by slot: those of the nodes, and of other regions observed.
-        self.tracked = FunctionalIndex(layout, layout.cells(space, 0, self.cells))
+        # The footprints that the posterior tracks, by slot: those of the nodes, and of other regions observed.
+        tracked, learns = FunctionalIndex(layout, layout.cells(space, 0, self.cells)), problem.learner.learns
+        self.posterior = LazyPosterior(problem.frame, self.fit_state.fit, tracked, ObservationStats(), learns)
         self.off_tree_slots: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.slots_are_rows = True  # slots are rows, until a region outside of the tree is observed
-        self.ledger = ObservationStats()  # all rewards
-        self.has_sems = False  # whether any was told with a standard error
-        self.posterior: Mixture | EmpiricalBelief | None = None
-        self.update_base = self.tracked, self.ledger  # what a belief not computed yet is built from
-        self.pending_updates: tuple[
-            Reward | FunctionalIndex, ...
-        ] = ()  # what came since, to be added step by step
-        self.columns_current = False  # whether the table holds the current posterior
+        self.has_sems = False  # whether any reward was told with a standard error
         self.has_no_posterior = False  # whether there is no posterior, for want of a kernel
-        self._overlay: Any = None
-        self._overlaid = 0
+        self._derived: dict[str, tuple[Sources, Any]] = {}  # what was computed from what, by name
+        self._overlay: tuple[LazyPosterior, tuple[int, ...], MixtureOverlay] | None = None
 
-        self.asked: Log[Asked] = Log()  # the trials, by number
+        self.asked: tuple[Asked, ...] = ()  # the trials, by number
         self.pending: dict[int, Asked] = {}  # trials pending, oldest first
         self.budget = problem.settings.budget
         self.measured = 0  # trials told, as averages or differences; policies count rounds t by them
@@ -93,7 +84,7 @@ class State:
         self.differences: dict[int, Difference] = {}  # of trials measured as differences
         self.costs_paid: dict[int, float] = {}  # what each trial told has cost, where measurements have a cost
         self.last_row_by_worker: dict[str, int] = {}  # the last row of each worker, and of any ("")
-        self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
+        self.observed: tuple[tuple[int, Observed], ...] = ()  # external observations, each with its slot
         self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
         self.rng_streams = 0  # of random numbers, in use or free again
@@ -116,11 +107,11 @@ class State:
         state._append(first[1:])
         return state
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., State], tuple[Settings, Sequence[Transaction], bool]]:
         """Pickle as settings and events: what follows from them is computed where it is read."""
-        return _rebuild, (self.problem.settings, tuple(self.events), self.has_no_posterior)
+        return _rebuild, (self.problem.settings, self.events, self.has_no_posterior)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+    def __deepcopy__(self, memo: dict[int, State]) -> State:
         """Return a copy to the last bit, with what was computed."""
         memo[id(self)] = twin = State.__new__(State)
         twin.__dict__ = copy.deepcopy(vars(self), memo)
@@ -144,7 +135,7 @@ class State:
         for transaction in transactions:
             after._append(transaction)
             if batch and not learner.learns:  # else weights change reward by reward
-                after.rebase()
+                after.posterior = after.posterior.from_scratch()
         return after
 
     def _append(self, transaction: Transaction) -> None:
@@ -155,18 +146,16 @@ class State:
 
     def commit(self) -> State:
         """End the transaction being written, and return the state after it."""
-        if not self.events.size and self.created.opening:
+        if not self.events and self.created.opening:
             self.initial_design = initial_design.spread_out(self)
-        self.events = self.events.plus(self.draft_events)
+        self.events = (*self.events, self.draft_events)
         self.draft_events = ()
         return self
 
     def without_posterior(self) -> State:
         """Return the state without a posterior: only what happened."""
         after = self.draft()
-        after.has_no_posterior = True
-        nothing = np.full(self.structure.size, np.nan)
-        after.structure, after.columns_current = self.structure.believed(nothing, nothing, in_order=True), True
+        after.has_no_posterior, after._derived = True, {}
         return after
 
     @property
@@ -181,13 +170,8 @@ class State:
 
     @property
     def model(self) -> Model | None:
-        """The model in use; None on an empirical belief."""
-        return None if self.problem.empirical else self.fit_state.fit.model
-
-    @property
-    def n_affordable(self) -> int:
-        """N as used at the start of a study: how many of the cheapest measurements the budget pays for."""
-        return self.problem.n_affordable(self.created.cheapest)
+        """The model in use; None if the policy has none."""
+        return None if self.problem.model_free else self.fit_state.fit.model
 
     @property
     def spent(self) -> float:
@@ -202,81 +186,84 @@ class State:
         return left(self.budget, (*self.costs_paid.values(), *(asked.cost for asked in self.pending.values())))
 
     @property
-    def n_averages(self) -> int:
-        """The number of rewards that are averages, not slopes or differences."""
-        weights, lines = self.tracked.total_weights, self.ledger.lines
-        others = sum(line.number for (slot, _), line in lines.items() if slot in weights) if weights else 0
-        return self.ledger.total - others
+    def tracked(self) -> FunctionalIndex:
+        """The footprints that the posterior tracks."""
+        return self.posterior.tracked
 
     @property
-    def belief(self) -> Mixture | EmpiricalBelief:
-        """What the rewards say about every tracked footprint."""
-        belief = self.posterior
-        if belief is None:
-            belief = self._build(*self.update_base)
-        elif not self.pending_updates:
-            return belief
-        alone = not self.problem.learner.learns  # else weights change reward by reward
-        for step in self.pending_updates:
-            if alone and belief.fragile:
-                break
-            belief = belief.with_targets(step) if type(step) is FunctionalIndex else belief.condition_on(*step)  # type: ignore[misc]
-        if self.pending_updates and alone and belief.fragile:  # it must be what opening the file would give
-            belief = self._build(self.tracked, self.ledger)
-        self.posterior, self.pending_updates = belief, ()
-        return belief
+    def ledger(self) -> ObservationStats:
+        """All rewards."""
+        return self.posterior.ledger
 
-    def _build(self, tracked: FunctionalIndex, ledger: ObservationStats) -> Mixture | EmpiricalBelief:
-        """Return the belief from some rewards at once, under the models in use."""
-        if self.problem.empirical:
-            return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
-        fit = self.fit_state.fit
-        return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)
+    @property
+    def n_averages(self) -> int:
+        """The number of rewards that are averages, not slopes or differences."""
+        return self.ledger.n_outside(self.tracked.total_weights)
 
-    def rebase(self) -> None:
-        """Have the belief built from scratch, from all rewards at once, when it is next read."""
-        self.posterior, self.update_base, self.pending_updates = None, (self.tracked, self.ledger), ()
-        self.columns_current, self._overlay = False, None
+    @property
+    def belief(self) -> Mixture:
+        """What the rewards say about every tracked footprint; a policy without a model has nothing of the kind."""
+        if self.problem.model_free:
+            raise InvalidInput("empirical means have no covariances and no model", "StoOO", "Use another policy.")
+        return self.posterior.mixture
+
+    def derived(self, name: str, sources: Sources, compute: Callable[[], T]) -> T:
+        """Return what is computed from some sources; it is kept as long as these are the same objects."""
+        kept = self._derived.get(name)
+        if kept is None or not all(map(is_, kept[0], sources)):
+            kept = sources, compute()
+            self._derived = {**self._derived, name: kept}
+        value: T = kept[1]
+        return value
 
     def posterior_table(self) -> Tree:
         """The nodes with their posterior from told measurements."""
-        if not self.columns_current:
-            columns = self.belief.columns
-            self.structure = self.structure.believed(*columns, self.slots_are_rows, self.tallies, self.pending)
-            self.columns_current = True
-        elif self.structure.tallies is not self.tallies or self.structure.pending is not self.pending:
-            self.structure = Tree(self.structure, self.tallies, self.pending)
-        return self.structure
+        sources = self.structure, self.posterior, self.told_counts
+        tree = self.derived("table", sources, lambda: self._table(()))
+        return tree if tree.pending is self.pending else tree.with_pending(self.pending)
 
     def policy_table(self, terms: RoundCosts | None = None) -> Tree:
         """The nodes as a policy should see them: pending trials make std smaller, and measurements may cost."""
-        if self.pending:
-            columns = self.overlay().columns
-            tree = self.structure.believed(*columns, self.slots_are_rows, self.tallies, self.pending)
-        else:
-            tree = self.posterior_table()
-        if terms is not None:
-            tree = Tree(tree)
-            tree.terms = terms
-        return tree
+        tree = self._table(self.pending.values()) if self.pending else self.posterior_table()
+        return tree if terms is None else tree.with_costs(terms)
 
-    def overlay(self) -> MixtureOverlay | EmpiricalBelief:
-        """Return the belief including the trials pending."""
-        if self._overlay is None:
-            self._overlay, self._overlaid = self.belief.overlay(), 0
-        for asked in list(self.pending.values())[self._overlaid :]:
-            weight, slot = asked.time / self.created.time, int(self.structure.slot[asked.row])
-            expected = self.expected_difference(asked.row)
-            if expected is None:
-                noise = self.noise_std(asked.row)
-                variance, weight = self.problem.noise_and_weight(noise, None, weight)
-                self._overlay = self._overlay.with_pending(slot, variance, weight)
-            else:
-                noise = expected.variance / weight
-                self._overlay = self._overlay.with_pending(slot, noise, weight, expected.reference)
-            self._overlaid += 1
-        overlay: MixtureOverlay | EmpiricalBelief = self._overlay
+    def _table(self, pending: Collection[Asked]) -> Tree:
+        """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
+        mean, variance = self._columns(pending)
+        learned_noise = self.fit_state.fit.model.noise or 0.0
+        measured = self.ledger, learned_noise, self.told_counts, self.pending
+        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
+
+    def _columns(self, pending: Collection[Asked]) -> tuple[Floats, Floats]:
+        """Return mean and variance by row; what is not known is NaN."""
+        slots = self.structure.slot
+        if self.has_no_posterior:
+            nothing = np.full(slots.size, np.nan)
+            return nothing, nothing
+        if self.problem.model_free:
+            return empirical_columns(self.ledger, slots, self.prior_mean, [asked.row for asked in pending])
+        mean, variance = self.overlay().columns if pending else self.belief.columns
+        return (mean, variance) if self.slots_are_rows else (mean.take(slots), variance.take(slots))
+
+    def overlay(self) -> MixtureOverlay:
+        """Return the posterior including the trials pending; those asked for since the last time are added."""
+        numbers = tuple(self.pending)
+        kept, included, overlay = self._overlay or (None, (), None)
+        if overlay is None or kept is not self.posterior or numbers[: len(included)] != included:
+            included, overlay = (), self.belief.overlay()
+        for number in numbers[len(included) :]:
+            overlay = self._with_pending(overlay, self.pending[number])
+        self._overlay = self.posterior, numbers, overlay
         return overlay
+
+    def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
+        """Return an overlay with one more trial pending."""
+        weight, slot = asked.time / self.created.time, int(self.structure.slot[asked.row])
+        expected = self.expected_difference(asked.row)
+        if expected is None:
+            noise = self.relative_noise.item(asked.row)
+            return overlay.with_pending(slot, *self.problem.noise.of_reward(noise, None, weight))
+        return overlay.with_pending(slot, expected.variance / weight, weight, expected.reference)
 
     def expected_difference(self, row: int) -> Difference | None:
         """Return the difference that the next measurement of a node is expected to be; None for an average.
@@ -287,7 +274,7 @@ class State:
         if not self.differences:
             return None
         last_of_row = self.last_differences.get(row)
-        if last_of_row is not None or self.node_stats(row).number:
+        if last_of_row is not None or self.n_averages_told(row):
             return last_of_row
         return self.differences.get(self.last_told)
 
@@ -332,7 +319,7 @@ class State:
             return region.key
         return region.key, region.feedback, minus and minus.key
 
-    def functional(self, region: Region, minus: Region | None) -> tuple[NDArray[Any], float]:
+    def functional(self, region: Region, minus: Region | None) -> tuple[Keys, float]:
         """Return the key of the average of a region (minus another), and its total weight: 1 for an average."""
         weights, regions = zip(*difference(region, minus, self.problem.feedback), strict=True)
         layout, seen = self.tracked.layout, footprints_of(regions, self.problem.feedback)
@@ -345,14 +332,13 @@ class State:
         """Return the stream of random numbers of the next trial: the lowest that is free."""
         return min(self.free_streams) if self.free_streams else self.rng_streams
 
-    def node_stats(self, row: int) -> NodeStats:
-        """Return what was measured at a node."""
-        return self.tallies.get(row, UNMEASURED)
+    def n_averages_told(self, row: int) -> int:
+        """Return the number of trials told as averages of a node."""
+        return self.ledger.n_told(self.structure.slot.item(row))
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
-        n_measured = self.tallies.get(row, UNMEASURED).answered
-        return n_measured + sum(asked.row == row for asked in self.pending.values())
+        return self.told_counts.get(row, 0) + sum(asked.row == row for asked in self.pending.values())
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
@@ -363,9 +349,10 @@ class State:
         asked = self.asked[event.number]
         return asked.time if event.time is None else event.time, paid(asked, event.time)
 
-    def noise_std(self, row: int) -> float:
-        """Return the noise of a measurement of a node of the default time, in units of what is learned of it."""
-        return self.structure.relative.item(row)
+    def noise_std(self, model: Model | None = None) -> Floats:
+        """Return the noise of a measurement of the default time, by row, under a model: by default that in use."""
+        learned = (model or self.fit_state.fit.model).noise
+        return self.relative_noise if learned is None else learned * self.relative_noise
 
     def source_of(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""
@@ -376,7 +363,7 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return int(self.structure.slot[asked.row]), self.noise_std(asked.row), weight
+        return int(self.structure.slot[asked.row]), self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""
@@ -387,11 +374,6 @@ class State:
                 parent = int(self.structure.parent[row])
                 held[row] = (parent >= 0 and held[parent]) or any(ban.contains(self.region(row)) for ban in bans)
         return held
-
-    def add_update(self, step: Reward | FunctionalIndex) -> None:
-        """Have the belief take in one more step when it is next read."""
-        self.pending_updates = (*self.pending_updates, step)
-        self.columns_current, self._overlay = False, None
 
 
 def _rebuild(settings: Settings, events: Sequence[Transaction], without_posterior: bool) -> State:

@@ -19,7 +19,7 @@ from zonal.gp.posterior import Covariance
 from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
-from zonal.kernels.feedback import Feedback
+from zonal.kernels.feedback import Feedback, sampled_members
 from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
@@ -193,7 +193,7 @@ class FiniteModelSpace(ModelSpace):
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a member about the average of its cell."""
-        places, shares = cell.subsample(WITHIN)
+        places, shares = sampled_members(cell, WITHIN)
         features = self._space.features[places]
         gram = kernel(features, features)
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)

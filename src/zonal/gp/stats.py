@@ -1,7 +1,8 @@
 """Every reward, reduced to what the likelihood needs: repeats of one footprint share a line.
 
 Rewards with known noise (told with a sem, or from the user's noise) and rewards whose noise is learned are kept
-apart, since their relative weights depend on the noise. A reward of twice the usual time has twice the weight.
+apart, since their relative weights depend on the noise; so are trials and external observations, since a node's
+own rewards are those of its trials. A reward of twice the usual time has twice the weight.
 Sums are updated by Welford's rule, which is accurate with large offsets.
 
 This is the only memory of rewards: beliefs are built from it, or updated with its last reward.
@@ -9,7 +10,7 @@ This is the only memory of rewards: beliefs are built from it, or updated with i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,35 +48,21 @@ class RewardStats(NamedTuple):
 
 NO_REWARDS = RewardStats()
 
-
-class NodeStats(NamedTuple):
-    """What was told at one node of the tree, observations excluded; `Tree` has columns of it."""
-
-    answered: int = 0  # trials told, including those told as differences
-    without_sem: RewardStats = NO_REWARDS  # without a standard error, in the mean by time
-    with_sem: RewardStats = NO_REWARDS  # with one, in the mean by precision
-
-    @property
-    def number(self) -> int:
-        """Trials told as averages."""
-        return self.without_sem.number + self.with_sem.number
-
-    def append(self, reward: float, sem: float | None, time: float) -> NodeStats:
-        """Return the tally with one more reward."""
-        answered, without_sem, with_sem = self
-        if sem is None:
-            return NodeStats(answered + 1, without_sem.append(reward, None, time), with_sem)
-        return NodeStats(answered + 1, without_sem, with_sem.append(reward, sem**2))
-
-    def with_rewards(self, rewards: Iterable[tuple[float, float | None, float]]) -> NodeStats:
-        """Return the tally with exactly these rewards, with their standard errors and times."""
-        stats = NodeStats(self.answered - self.number)
-        for reward, sem, time in rewards:
-            stats = stats.append(reward, sem, time)
-        return stats
+Kind = tuple[bool, bool]  # of a reward: whether its noise is learned, and whether it was observed, not told
+Reward = tuple[float, float | None, float, bool]  # with noise variance (None: learned), weight, whether observed
+KINDS: tuple[Kind, ...] = ((False, False), (False, True), (True, False), (True, True))
+KNOWN, TOLD = KINDS[:2], KINDS[::2]
 
 
-UNMEASURED = NodeStats()
+def pooled(estimates: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the precision-weighted mean of estimates with their variances, and its variance."""
+    mean, left = estimates[0]
+    for other, variance in estimates[1:]:
+        if left > 0:
+            share = left / (left + variance)
+            mean += share * (other - mean)
+            left = share * variance
+    return mean, left
 
 
 @dataclass(frozen=True)
@@ -123,20 +110,15 @@ class StatsArrays:
         return np.where(self.count > 0, noise**2 / self.counted, self.variance)
 
     def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return slots, mean rewards and noise variances; two lines of a footprint are combined by precision."""
-        variance, learned = self.noise_variance(noise), self.count > 0
-        if learned.all() or not learned.any():  # only rewards of both kinds make two lines
+        """Return slots, mean rewards and noise variances; lines of one footprint are combined by precision."""
+        variance = self.noise_variance(noise)
+        if len(set(self.slots.tolist())) == self.slots.size:
             return self.slots, self.mean, variance
-        slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        mean, left = self.mean[first], variance[first]
-        for line in np.delete(np.arange(len(self.slots)), first):
-            at = where[line]
-            if left[at] > 0:
-                share = left[at] / (left[at] + variance[line])
-                mean[at] += share * (self.mean[line] - mean[at])
-                left[at] = share * variance[line]
-        return slots[order], mean[order], left[order]
+        estimates: dict[int, list[tuple[float, float]]] = {}
+        for slot, mean, left in zip(self.slots.tolist(), self.mean.tolist(), variance.tolist(), strict=True):
+            estimates.setdefault(slot, []).append((mean, left))
+        means, variances = np.array([pooled(of_slot) for of_slot in estimates.values()]).T
+        return np.array([*estimates], dtype=np.intp), means, variances
 
 
 class ObservationStats(NamedTuple):
@@ -146,64 +128,96 @@ class ObservationStats(NamedTuple):
     ----------
     total : int
         Number of rewards.
-    distinct : int
-        Number of footprints they belong to.
-    lines : dict of (slot, whether its noise is learned) to RewardStats
+    lines : dict of slot to lines
+        The rewards of each footprint, in a line for each kind of reward.
     """
 
     total: int = 0
-    distinct: int = 0
-    lines: dict[tuple[int, bool], RewardStats] = {}  # noqa: RUF012  # never changed
+    lines: dict[int, Mapping[Kind, RewardStats]] = {}  # noqa: RUF012  # never changed
 
-    def append(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> ObservationStats:
-        """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
-        total, distinct, lines = self
-        key = (slot, variance is None)
-        line = lines.get(key, NO_REWARDS)
-        if line is NO_REWARDS:
-            distinct += (slot, variance is not None) not in lines
-        return ObservationStats(total + 1, distinct, {**lines, key: line.append(reward, variance, weight)})
+    @property
+    def distinct(self) -> int:
+        """Number of footprints that rewards belong to."""
+        return len(self.lines)
 
-    def with_rewards(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> ObservationStats:
-        """Return the ledger in which a footprint has exactly these rewards, with their variances and weights."""
+    def append(
+        self, slot: int, reward: float, variance: float | None, weight: float = 1.0, observed: bool = False
+    ) -> ObservationStats:
+        """Return the statistics with one more reward of a footprint; `variance` is None if noise is learned."""
+        of_slot, kind = self.lines.get(slot, {}), (variance is None, observed)
+        line = of_slot.get(kind, NO_REWARDS).append(reward, variance, weight)
+        return ObservationStats(self.total + 1, {**self.lines, slot: {**of_slot, kind: line}})
+
+    def with_rewards(self, slot: int, rewards: Iterable[Reward]) -> ObservationStats:
+        """Return the statistics in which a footprint has exactly these rewards."""
         replaced = ObservationStats()
-        for reward, variance, weight in rewards:
-            replaced = replaced.append(slot, reward, variance, weight)
-        both = {**self.lines, **replaced.lines}  # lines keep their places
-        lines = {key: line for key, line in both.items() if key[0] != slot or key in replaced.lines}
-        return ObservationStats(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
+        for reward in rewards:
+            replaced = replaced.append(slot, *reward)
+        lines = {**self.lines, **replaced.lines}  # footprints keep their places
+        if not replaced.total:
+            lines.pop(slot, None)
+        return ObservationStats(self.total - self.number(slot) + replaced.total, lines)
+
+    def number(self, slot: int) -> int:
+        """Return how many rewards a footprint has."""
+        return sum(line.number for line in self.lines.get(slot, {}).values())
+
+    def n_outside(self, slots: Collection[int]) -> int:
+        """Return how many rewards are not of some footprints."""
+        return self.total - sum(self.number(slot) for slot in slots)
+
+    def n_told(self, slot: int) -> int:
+        """Return how many rewards of a footprint were told, not observed."""
+        return sum(line.number for (_, observed), line in self.lines.get(slot, {}).items() if not observed)
+
+    def mean(self, slot: int) -> float:
+        """Return the mean of all rewards of a footprint, by weight, whatever their noise."""
+        return pooled(self._estimates(slot, 1.0, KINDS))[0]
+
+    def told_mean(self, slot: int, noise: float) -> tuple[float, float]:
+        """Return the precision-weighted mean of the rewards told of a footprint, and its noise variance."""
+        return pooled(self._estimates(slot, noise, TOLD))
 
     def exact(self, slot: int, variance: float) -> float | None:
         """Return the mean reward of a footprint if its noise variance is known and at most this; else None."""
-        line = self.lines.get((slot, False))
-        return line.mean if line is not None and line.variance <= variance else None
+        estimates = self._estimates(slot, 0.0, KNOWN)
+        if not estimates:
+            return None
+        mean, left = pooled(estimates)
+        return mean if left <= variance else None
 
     def variance(self, slot: int, noise: float | None) -> float:
         """Return the noise variance of a footprint's mean reward: sigma^2 / T if all have the same noise."""
-        if noise is None or (slot, True) not in self.lines:
-            return self.lines[slot, False].variance
-        variance = noise**2 / self.lines[slot, True].weight
-        if variance == 0 or (slot, False) not in self.lines:
-            return variance
-        given = self.lines[slot, False].variance
-        return variance * given / (variance + given)
+        return pooled(self._estimates(slot, noise or 0.0, KINDS))[1]
+
+    def _estimates(self, slot: int, noise: float, kinds: Sequence[Kind]) -> list[tuple[float, float]]:
+        """Return means and noise variances of rewards of some kinds; where it is learned, one has std `noise`."""
+        return [
+            (line.mean, noise**2 / line.weight if kind[0] else line.variance)
+            for kind, line in self.lines.get(slot, {}).items()
+            if kind in kinds
+        ]
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squared deviations in units of the noise variance."""
         repeats, chi2 = 0, 0.0
-        for (_, unknown), line in self.lines.items():
-            repeats += line.number - 1
-            chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
+        for lines in self.lines.values():
+            for (learned, _), line in lines.items():
+                repeats += line.number - 1
+                chi2 += line.scatter / (noise**2 if learned and noise else 1.0)
         return repeats, chi2
 
     def data(self, forget: float | None = None, total_weights: Mapping[int, float] | None = None) -> StatsArrays:
-        """Return the ledger as arrays; with `forget`, treat that known noise of all rewards as to be learned.
+        """Return the lines as arrays; with `forget`, treat that known noise of all rewards as to be learned.
 
         `total_weights` has the total weights of footprints that are not averages.
         """
-        slots, learned = np.array([*zip(*self.lines, strict=True)], dtype=np.intp).reshape(2, -1)
-        columns = np.array([*zip(*self.lines.values(), strict=True)], dtype=float)
-        number, mean, scatter, variance, weight = columns.reshape(5, -1)
+        rows = [
+            (slot, learned, *line) for slot, lines in self.lines.items() for (learned, _), line in lines.items()
+        ]
+        columns = np.array(rows, dtype=float).reshape(-1, 7).T
+        slot, learned, number, mean, scatter, variance, weight = columns
+        slots = slot.astype(np.intp)
         unknown = (learned > 0) | (forget is not None)
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
         return StatsArrays(
@@ -213,5 +227,5 @@ class ObservationStats(NamedTuple):
             variance=variance,
             scatter=unit * float(sum(scatter[unknown].tolist())),
             extra=int(np.sum(number[unknown] - 1)),
-            total=np.array([total_weights.get(slot, 1.0) for slot, _ in self.lines]) if total_weights else 1.0,
+            total=np.array([total_weights.get(at, 1.0) for at in slots.tolist()]) if total_weights else 1.0,
         )

@@ -7,31 +7,35 @@ value belongs to which row; this module orders values by them, or raises. It mus
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Hashable, Sequence, Sized
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zonal._types import Ints
+from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, attribute, reject, require, text
 from zonal.io.files import library
 
 Labels = tuple[Hashable, ...]
+Order = slice | Ints  # of rows
+T = TypeVar("T")
 
 
 class DataFrame(Protocol):
     """A data frame of pandas, polars, Arrow, narwhals or another library whose frames have columns."""
 
     @property
-    def columns(self) -> Any:
+    def columns(self) -> Sized:
         """The columns, or their names."""
 
 
 class DataSeries(Protocol):
     """One column of a data frame."""
 
-    def to_numpy(self) -> Any:
+    def to_numpy(self) -> NDArray[np.generic]:
         """Return its values."""
+        ...
 
 
 class Columns(NamedTuple):
@@ -48,10 +52,10 @@ class Series(NamedTuple):
     labels: Labels | None
 
 
-def as_frame(thing: Any) -> Columns | None:
+def as_frame(thing: object) -> Columns | None:
     """Return a data frame as columns, None if it is not one."""
     tabular = any(hasattr(type(thing), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
-    if not tabular or _is_series(thing):
+    if not tabular or _is_series(type(thing)):
         return None
     import narwhals as nw
 
@@ -65,52 +69,54 @@ def as_frame(thing: Any) -> Columns | None:
                 library("pyarrow", "reading this table", type(thing).__name__, fix).table(thing)
             )
     except nw.exceptions.DuplicateError:
-        names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
+        names = Counter(map(str, getattr(thing, "column_names", None) or thing.columns))  # type: ignore[attr-defined]
         raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
     lazy = isinstance(frame, nw.LazyFrame)
     require(not lazy, "a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
     native = frame.to_native()
     labels = _labels(native)
-    if shapes_of(native) is not None:
-        return Columns(_centroids(native), labels)
+    shapes = shapes_of(native)
+    if shapes is not None:
+        return Columns(_centroids(shapes), labels)
     columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
     once = len(columns) == len(frame.columns)
     require(once, "two columns have the same name", list(frame.columns), "Rename one; 1 and '1' are the same.")
     return Columns(columns, labels)
 
 
-def as_series(thing: Any) -> Series | None:
+def as_series(thing: object) -> Series | None:
     """Return one column of a data frame, None if it is not one."""
-    if not _is_series(thing):
+    if not _is_series(type(thing)):
         return None
-    native = _native(thing)
+    native: Any = _native(thing)
     return Series(native.to_numpy(), _labels(native))
 
 
-def _labels(native: Any) -> Labels | None:
-    return tuple(native.index) if hasattr(native, "iloc") else None
+def _labels(native: DataFrame | DataSeries) -> Labels | None:
+    return tuple(getattr(native, "index", ())) if hasattr(native, "iloc") else None
 
 
-def shapes_of(thing: Any) -> Any:
+def shapes_of(thing: object) -> DataSeries | None:
     """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
     native = _native(thing)
     shapes = attribute(native, "geometry") if attribute(native, "iloc") is not None else None
     return shapes if _holds_shapes(shapes) else None  # "geometry" may be any column of a plain frame
 
 
-def _native(thing: Any) -> Any:
+def _native(thing: T) -> T:
     """Return a frame of narwhals as that of its own library, anything else unchanged."""
-    return thing.to_native() if hasattr(type(thing), "to_native") else thing
+    return getattr(thing, "to_native")() if hasattr(type(thing), "to_native") else thing  # noqa: B009
 
 
-def _holds_shapes(series: Any) -> bool:
+def _holds_shapes(series: DataSeries | None) -> bool:
     return str(attribute(series, "dtype")) == "geometry"
 
 
-def without_shapes(frame: Any) -> Any:
+def without_shapes(frame: T) -> T:
     """Return a GeoDataFrame without its columns of shapes."""
-    frame = _native(frame)
-    return frame.drop(columns=[name for name in frame.columns if _holds_shapes(frame[name])])
+    native: Any = _native(frame)
+    plain: T = native.drop(columns=[name for name in native.columns if _holds_shapes(native[name])])
+    return plain
 
 
 def useful(labels: Labels | None) -> Labels | None:
@@ -133,16 +139,19 @@ def as_label(label: Hashable) -> Hashable:
         raise InvalidInput("a label must be text, a number or a date", label, "Pass names of the rows.") from None
 
 
-def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
+def in_order(values: T | DataSeries, ways: Sequence[Sequence[Hashable]], what: str) -> T | NDArray[np.generic]:
     """Return a series' values in the order of the rows they belong to; anything else unchanged.
 
     Of `ways`, the possible names of the rows, the first that fits is used. Messages call the values `what`.
     """
     series = as_series(values)
-    return values if series is None else series.values[row_order(series.labels, ways, what)]
+    if series is None:
+        return values  # type: ignore[return-value]  # it is no series
+    ordered: NDArray[np.generic] = series.values[row_order(series.labels, ways, what)]
+    return ordered
 
 
-def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
+def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: str) -> Order:
     """Return which entry of something labelled belongs to each row."""
     as_they_are = slice(None)
     if labels is None or labels in map(tuple, ways):
@@ -167,9 +176,8 @@ def _places(labels: Labels, names: Sequence[Hashable]) -> Ints | None:
     return np.array([place[name] for name in names], dtype=np.intp) if same else None
 
 
-def _is_series(thing: Any) -> bool:
-    """Tell whether something is one column: of pandas, polars, narwhals or Arrow."""
-    kind = type(thing)
+def _is_series(kind: type) -> bool:
+    """Tell whether a class is that of columns: of pandas, polars, narwhals or Arrow."""
     return (
         hasattr(kind, "to_numpy")
         and hasattr(kind, "__len__")
@@ -178,14 +186,15 @@ def _is_series(thing: Any) -> bool:
     )
 
 
-def _centroids(frame: Any) -> dict[str, Any]:
-    """Return the centroids of a GeoDataFrame; its other columns are not coordinates."""
+def _centroids(series: DataSeries) -> dict[str, Floats]:
+    """Return the centroids of the shapes of a GeoDataFrame, whose other columns are not coordinates."""
     import shapely
 
-    shapes = np.asarray(frame.geometry)
+    shapes = np.asarray(series)
     empty = np.flatnonzero(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    reject((frame.index[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
+    labels = _labels(series) or range(len(shapes))
+    reject((labels[int(row)] for row in empty), "a row has no geometry", "Leave it out.")
     middle = shapely.centroid(shapes)
-    crs = getattr(frame, "crs", None)
+    crs = getattr(series, "crs", None)
     names = ("lon", "lat") if crs is not None and crs.is_geographic else ("x", "y")
     return dict(zip(names, (shapely.get_x(middle), shapely.get_y(middle)), strict=True))

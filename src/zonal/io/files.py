@@ -10,9 +10,11 @@ import errno
 import importlib
 import os
 import stat
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from zonal.errors import CannotWrite, InvalidInput, require
 
@@ -23,7 +25,7 @@ APOSTROPHE = "'"
 SIGNS = (APOSTROPHE, *"=+-@\t\r\n", *"＝＋－＠")  # East Asian editions also treat the wide forms as formulas
 
 
-def file_path(path: Any, beside: str = "") -> Path:
+def file_path(path: str | os.PathLike[str], beside: str = "") -> Path:
     """Return a path; raise if the system cannot have a file of that name, or of that name and `beside`."""
     try:
         file = Path(path)
@@ -63,7 +65,7 @@ def text_of(content: bytes, what: str, path: str | Path) -> str:
         raise InvalidInput(f"{what} is not UTF-8 text", str(path), "Save it again, encoded in UTF-8.") from None
 
 
-def library(name: str, what: str, value: str, fix: str) -> Any:
+def library(name: str, what: str, value: str, fix: str) -> ModuleType:
     """Import an optional library; raise with what needs it and how to install it."""
     try:
         return importlib.import_module(name)
@@ -87,13 +89,15 @@ def write(path: Path, content: bytes) -> None:
         raise CannotWrite(path, error) from error
 
 
-def write_picture(figure: Figure, path: Path, **options: Any) -> None:
+def write_picture(
+    figure: Figure, path: Path, dpi: float | None = None, metadata: Mapping[str, None] | None = None
+) -> None:
     """Save a figure in the format of the ending, and close it."""
     from matplotlib import pyplot
 
     drawn = BytesIO()
     try:
-        figure.savefig(drawn, format=path.suffix[1:], **options)
+        figure.savefig(drawn, format=path.suffix[1:], dpi="figure" if dpi is None else dpi, metadata=metadata)
         write(path, drawn.getvalue())
     finally:
         pyplot.close(figure)

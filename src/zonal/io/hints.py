@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
 HERE = {  # what does here what these names do elsewhere: of a study, a trial, zonal itself, or arguments
@@ -90,7 +91,7 @@ class Named(type):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(cls, name: str) -> Any:
+        def __getattr__(cls, name: str) -> NoReturn:
             """Raise AttributeError; where another library's name was used, name the one used here."""
             raise missing(cls.__name__, name)
 
@@ -117,13 +118,13 @@ def hinting(options: type | None = None, *, methods: bool = False) -> Callable[[
     return dressed
 
 
-def answering(options: type | None = None) -> Callable[[F], F]:
+def answering(options: type | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function: an argument it does not take raises with the name used here.
 
     Any further arguments of it are those of `options`; without them it stays as it is.
     """
 
-    def dressed(function: F) -> F:
+    def dressed(function: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(function).parameters
         further = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
         if further and options is None:
@@ -131,14 +132,14 @@ def answering(options: type | None = None) -> Callable[[F], F]:
         accepted = {*parameters, *(getattr(options, "__annotations__", ()) if further else ())}
 
         @wraps(function)
-        def call(*arguments: Any, **named: Any) -> Any:
+        def call(*arguments: P.args, **named: P.kwargs) -> R:
             for name in named:
                 if name not in accepted:
                     called = function.__qualname__.removesuffix(".__init__")
                     raise TypeError(f"{called} takes no {name}=.{_meant(name, accepted)}")
             return function(*arguments, **named)
 
-        return call  # type: ignore[return-value]
+        return call
 
     return dressed
 

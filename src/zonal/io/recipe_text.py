@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from zonal._types import Json
 from zonal.errors import InvalidInput, require
 from zonal.io.files import content_of, file_path, parsed, text_of
 from zonal.io.hints import guess
 
 Key = tuple[str, ...]  # path of a key in nested tables
+Words = Mapping[str, Json]  # keys and values (a date of TOML is refused where it is read, since no key takes one)
+T = TypeVar("T")
 
 LARGEST_WHOLE = 2**63  # TOML's own limit
 
@@ -26,7 +29,7 @@ LARGEST_WHOLE = 2**63  # TOML's own limit
 class Recipe:
     """Settings as somebody wrote them, and where."""
 
-    words: Mapping[str, Any]  # sections of keys and values
+    words: Mapping[str, Any]  # sections of keys and values: `Words`, whose keys say of which type each is
     places: Mapping[Key, str] = field(default_factory=dict)  # of keys that come from options, such as "--noise"
     source: str = "the recipe"  # where all of it is written
     folder: Path = Path()  # that names of tables are relative to
@@ -39,9 +42,9 @@ class Recipe:
         options = (self.places[path[:stop]] for stop in range(len(path), 0, -1) if path[:stop] in self.places)
         return next(options, f"{self.source}, {'.'.join(path)}" if path else self.source)
 
-    def entries(self) -> Iterator[tuple[Key, Any]]:
+    def entries(self) -> Iterator[tuple[Key, Json]]:
         """Yield the path of every key, and its value; the entries of a list have the path of the list."""
-        waiting: list[tuple[Key, Any]] = [((), self.words)]
+        waiting: list[tuple[Key, Json]] = [((), self.words)]
         while waiting:
             path, value = waiting.pop()
             if path:
@@ -65,29 +68,29 @@ class Recipe:
                 error.args = (f"{self.place(cause)}: {message}",)
             raise
 
-    def section(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
+    def section(self, name: str, keys: Sequence[str]) -> dict[str, Json]:
         """Return a section, {} if it is missing, after checking its keys."""
-        words = self.words.get(name, {})
-        self.table(words, (name,), keys)
-        return dict(words)
+        return self.table(self.words.get(name, {}), (name,), keys)
 
-    def table(self, words: Any, path: Key, keys: Sequence[str] | None) -> None:
-        """Raise unless `words` is a table with no other keys than `keys`."""
+    def table(self, words: Json, path: Key, keys: Sequence[str] | None) -> dict[str, Json]:
+        """Return a table; raise if `words` is none, or has other keys than `keys`."""
         with self.blamed(*path):
             problem = f"[{'.'.join(path)}] must be a table"
-            require(isinstance(words, Mapping), problem, words, "Write its keys below the header.")
+            if not isinstance(words, Mapping):
+                raise InvalidInput(problem, words, "Write its keys below the header.")
         for key in words:
             if keys is not None and key not in keys:
                 problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
                 raise self._unknown(key, (*path, key), problem, keys)
+        return dict(words)
 
-    def choice(self, word: Any, path: Key, choices: Mapping[str, Any]) -> Any:
+    def choice(self, word: Json, path: Key, choices: Mapping[str, T]) -> T:
         """Return the value that a word stands for."""
         if not isinstance(word, str) or word.lower() not in choices:
             raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
         return choices[word.lower()]
 
-    def _unknown(self, word: Any, path: Key, problem: str, choices: Sequence[str]) -> InvalidInput:
+    def _unknown(self, word: Json, path: Key, problem: str, choices: Sequence[str]) -> InvalidInput:
         """Return the error for a word that is none of the choices."""
         fix = f"{guess(str(word).lower(), choices)}There are {', '.join(choices)}."
         return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
@@ -136,9 +139,9 @@ AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>
 SYMBOLS = re.compile(r"(?P<name>[^=]+)=(?P<symbols>[^=]*,[^=]*)")
 
 
-def axis_words(texts: Sequence[str]) -> dict[str, Any]:
+def axis_words(texts: Sequence[str]) -> Words:
     """Return axes from their command-line form: ``l=-180..180:deg``, ``c=1e-3..1:M:log``, ``dye=r,g``."""
-    axes: dict[str, Any] = {}
+    axes: dict[str, Json] = {}
     for text in texts:
         name, axis = _axis(text)
         require(name not in axes, "an axis is named twice", text, "Give each its own name.")
@@ -146,7 +149,7 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
     return axes
 
 
-def _axis(text: str) -> tuple[str, dict[str, Any]]:
+def _axis(text: str) -> tuple[str, Words]:
     """Return the name of an axis and its keys."""
     if line := AXIS.fullmatch(text):
         low, high = parsed(line["low"]), parsed(line["high"])
@@ -161,7 +164,7 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
     raise InvalidInput("an axis needs a name and two numbers, or a name and symbols", text, fix)
 
 
-def _symbols(text: str) -> list[Any]:
+def _symbols(text: str) -> Sequence[str | float]:
     """Return symbols, as numbers if all are; none for two numbers, which are probably bounds in the wrong form."""
     symbols = [symbol.strip() for symbol in text.split(",")]
     numbers = [number for number in map(parsed, symbols) if number is not None]
@@ -170,7 +173,7 @@ def _symbols(text: str) -> list[Any]:
     return [int(number) if number % 1 == 0 else number for number in numbers] if len(numbers) > 2 else []
 
 
-def sequence_words(text: str) -> dict[str, Any]:
+def sequence_words(text: str) -> Words:
     """Return sequences from their command-line form: ``ACGT,8``."""
     alphabet, comma, length = text.rpartition(",")
     both = comma and re.fullmatch(r"\s*[0-9]{1,9}\s*", length)

@@ -10,11 +10,12 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from zonal.errors import InvalidInput, require, whole_number
 from zonal.io.files import file_path, library, write
-from zonal.io.spreadsheet import csv_text, excel_bytes
+from zonal.io.spreadsheet import Row, csv_text, excel_bytes
 
 if TYPE_CHECKING:
     import pandas
@@ -39,6 +40,7 @@ class Probability(float):
 
 
 Cell = float | int | str | Span | None
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,9 +83,9 @@ class Listing:
             raise InvalidInput("this table has no such column", name, f"It has {', '.join(self.columns)}.")
         return self.columns[name]
 
-    def __contains__(self, name: object) -> bool:
+    def __contains__(self, name: Hashable) -> bool:
         """Tell whether there is a column of this name."""
-        return isinstance(name, str) and isinstance(name, Hashable) and name in self.columns
+        return isinstance(name, str) and name in self.columns
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         """Yield the rows, each with its cells by name."""
@@ -185,7 +187,7 @@ class Listing:
         require(file.suffix.lower() == ".xlsx", "an Excel file ends in .xlsx", str(path), "Change its ending.")
         write(file, excel_bytes(self._plain_rows(), file))
 
-    def _plain_rows(self) -> list[Sequence[Any]]:
+    def _plain_rows(self) -> list[Row]:
         """Return the header and all rows, with plain cells."""
         plain = self.to_dict()
         return [list(plain), *zip(*plain.values(), strict=True)]
@@ -203,6 +205,31 @@ class Listing:
             if rows is not None and self._hidden(rows):
                 texts = [*texts[: rows // 2], *texts[-(rows // 2) :]]
             yield name, texts
+
+
+@dataclass(frozen=True, repr=False)
+class Records(Listing, Generic[R]):
+    """A table of objects: the rows are in ``records``; iterating, or indexing by number, gives them too."""
+
+    records: tuple[R, ...] = ()
+
+    def text(self, width: int, rows: int | None = None) -> str:
+        """Return the table, aligned; only the title if there are no rows."""
+        return super().text(width, rows) if self.records else self.title
+
+    def __iter__(self) -> Iterator[R]:  # type: ignore[override]
+        """Yield the rows, in their order."""
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, at: str) -> Sequence[Cell]: ...
+    @overload
+    def __getitem__(self, at: int) -> R: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[R, ...]: ...
+    def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | R | tuple[R, ...]:
+        """Return the cells of a column by its name, or rows by number."""
+        return super().__getitem__(at) if isinstance(at, str) else self.records[at]
 
 
 def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str]:
@@ -324,5 +351,5 @@ def _text(cell: Cell, form: str) -> str:
     return format(cell, form) if isinstance(cell, float) else str(cell)
 
 
-def _library(name: str) -> Any:
+def _library(name: str) -> ModuleType:
     return library(name, "this", name, f"Run pip install {name}, or use to_dict() or to_csv(path).")

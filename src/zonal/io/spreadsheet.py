@@ -15,7 +15,8 @@ from types import SimpleNamespace
 from zonal.errors import CannotWrite, require
 from zonal.io.files import escaped, library
 
-Row = Sequence[float | str | None]
+PlainCell = float | str | None
+Row = Sequence[PlainCell]
 
 ENDINGS = {".csv": ",", ".tsv": "\t", ".xlsx": ""}  # and what stands between the cells
 SEPARATORS = {",": ",", ";": ";", "tab": "\t"}  # as people name them
@@ -117,7 +118,7 @@ def excel_bytes(rows: Iterable[Row], path: Path) -> bytes:
     return out.getvalue()
 
 
-def _excel_cell(cell: float | str | None) -> float | str | None:
+def _excel_cell(cell: PlainCell) -> PlainCell:
     """Return a cell as Excel gets it; raise if it cannot hold the text."""
     if not isinstance(cell, str):
         return cell

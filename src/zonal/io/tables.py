@@ -13,13 +13,14 @@ import warnings
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -249,7 +250,7 @@ def _checked_mark(decimal: str | None) -> str:
     return decimal or ""
 
 
-def _need_content(content: object, file: Path) -> None:
+def _need_content(content: Sized | int, file: Path) -> None:
     require(content, "the file is empty", str(file), "Pass a file with a header and rows.")
 
 
@@ -358,7 +359,7 @@ def _read_excel(file: Path) -> Table:
     return _of_rows(file, ((line, [_excel_text(cell) for cell in row]) for line, row in enumerate(rows, 1)), "")
 
 
-def _excel_text(cell: Any) -> str:
+def _excel_text(cell: float | str | date | time | None) -> str:
     """Return a cell of Excel as text: integers without a decimal point, "" for an empty cell."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)

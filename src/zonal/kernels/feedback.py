@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -61,6 +61,23 @@ def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, 
     return positions[chosen], times / number
 
 
+def nearest_member(region: SubsetRegion) -> Ints:
+    """Return the position of the member of a region nearest to its centre, as an array."""
+    space, positions = region.space, region.positions
+    if space.is_categorical:
+        return positions[:1]
+    far = (space.features[positions] - region.center) / space.sides()
+    return positions[[int(np.argmin((far**2).sum(axis=1)))]]
+
+
+def sampled_members(region: SubsetRegion, number: int) -> tuple[Ints, Floats]:
+    """Return positions and shares of `number` members of a region, spread evenly over the weight, or of all."""
+    weights = region.space.weights[region.positions]
+    if number >= len(weights):
+        return region.positions, weights / weights.sum()
+    return spread_evenly(region.positions, weights, number)
+
+
 class Feedback(ABC):
     """Base class of all feedbacks.
 
@@ -92,7 +109,11 @@ class Feedback(ABC):
         """Raise if a measurement of this kind has no meaning on a space."""
         if space.axes is not None and not space.continuous_axes:
             self._refuse_symbols(space)
-        space.check_feedback(self)
+        whole = space.cell((0, 0))
+        if space.axes is None:
+            self.seen(cast("SubsetRegion", whole))
+        for axis in space.axes or ():
+            axis.measure(self)
 
     def _refuse_symbols(self, space: AnySpace) -> None:
         for axis in space.axes or ():
@@ -125,7 +146,7 @@ class Center(Feedback):
 
     def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the position of the member nearest to the centre."""
-        return region.nearest(), np.ones(1)
+        return nearest_member(region), np.ones(1)
 
     def check(self, space: AnySpace) -> None:
         """Raise if the space has a categorical axis."""
@@ -154,7 +175,7 @@ class Average(Feedback):
 
     def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of s members, spread evenly, and their shares."""
-        return (region.nearest(), np.ones(1)) if self.s == 1 else region.subsample(self.s)
+        return (nearest_member(region), np.ones(1)) if self.s == 1 else sampled_members(region, self.s)
 
     def check(self, space: AnySpace) -> None:
         """Raise if all axes are categorical, or one is and s = 1, or there are too many points."""
@@ -175,7 +196,7 @@ class Mean(Feedback):
 
     def seen(self, region: SubsetRegion) -> tuple[Ints, Floats]:
         """Return the positions of all members, and their shares."""
-        return region.subsample(len(region.positions))
+        return sampled_members(region, len(region.positions))
 
     def check(self, space: AnySpace) -> None:
         """Accept every space: any region has a mean."""
@@ -290,13 +311,14 @@ class Slope(Feedback):
 
     def terms(self, region: Any, default: Feedback) -> list[Term]:
         """Return the upper face minus the lower one, divided by their distance."""
-        along = region.space.names.index(self.axis)
-        run, *faces = region.faces(along)
+        j, parts = region.space.names.index(self.axis), [part for _, part in region.along]
+        axis = region.space.axes[j]
+        run, *ends = axis.end_points(parts[j])
         problem = f"this region has no width along axis {self.axis}"
         require(run > 0, problem, region.name, "Give it a width above 0.")
-        axis, part = faces[0].along[along]
-        sharp = np.ptp(axis.rule(part, default, 1, 2)[0]) == 0  # the default measure of a point is that point
-        low, high = (replace(face, feedback=default if sharp else _Face(self.axis, default)) for face in faces)
+        sharp = np.ptp(axis.rule(ends[0], default, 1, 2)[0]) == 0  # the default measure of a point is that point
+        feedback = default if sharp else _Face(self.axis, default)
+        low, high = (region.space.of_parts([*parts[:j], end, *parts[j + 1 :]], feedback) for end in ends)
         return [(1 / run, high), (-1 / run, low)]
 
     def check(self, space: AnySpace) -> None:

@@ -5,14 +5,17 @@ They use what a study returns: columns, trials, predictions. matplotlib is impor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 
+from zonal._types import Floats
 from zonal.errors import require
-from zonal.plotting.curves import plot_cells, plot_function
+from zonal.io.dataframes import DataSeries
+from zonal.plotting.curves import Function, plot_cells, plot_function
 from zonal.plotting.history import plot_history, plot_regrets
 from zonal.plotting.icicle import plot_tree
 from zonal.plotting.kernel import plot_model
-from zonal.plotting.maps import plot_map, plot_pairs
+from zonal.plotting.maps import Shapes, plot_map, plot_pairs
 from zonal.plotting.style import (
     ESTIMATE,
     FOUND,
@@ -34,6 +37,15 @@ if TYPE_CHECKING:
 
 Kind = Literal["history", "tree", "model", "map", "cells"]
 
+
+class PlotOptions(TypedDict, total=False):
+    """What further arguments plots have: see the functions of this package."""
+
+    f: Function
+    truth: Floats | DataSeries
+    shapes: Shapes
+
+
 __all__ = [
     "ESTIMATE",
     "FOUND",
@@ -54,7 +66,7 @@ __all__ = [
 ]
 
 
-def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
+def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more: Unpack[PlotOptions]) -> Axes:
     """Plot a study.
 
     An existing title of `ax` stays; else it is what is measured (or the name of its file, if that has no name) and
@@ -74,17 +86,17 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more:
     """
     is_kind = kind is None or (isinstance(kind, str) and kind in get_args(Kind))
     require(is_kind, "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out.")
-    drawn: Axes = _picture(study, kind)(study, ax, **more)
+    drawn = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
-        drawn.set_title(headline(study, study.value_name), fontsize="medium")
+        drawn.set_title(headline(study, study.settings.value_name), fontsize="medium")
     if is_empty(study) and kind != "model":
         drawn.text(0.5, 0.5, UNMEASURED, transform=drawn.transAxes, ha="center", va="center", color=INK)
     return drawn
 
 
-def _picture(study: Study, kind: Kind | None) -> Any:
+def _picture(study: Study, kind: Kind | None) -> Callable[..., Axes]:
     """Return the function that draws a kind of plot of a study."""
-    named: dict[str, Any] = {
+    named: dict[str, Callable[..., Axes]] = {
         "history": plot_history,
         "model": plot_model,
         "tree": plot_tree,
@@ -111,9 +123,9 @@ def _is_flat(space: Space) -> bool:
     return bool(len(space.continuous_axes) == space.d == 2)
 
 
-def _explained_cells(study: Study, ax: Axes | None = None, **more: Any) -> Axes:
+def _explained_cells(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot the cells with axis and legend, which figures with several plots add themselves."""
-    drawn = plot_cells(study, ax, **more)
+    drawn = plot_cells(study, ax, f)
     set_axis(drawn, study.space, 0)
     legend_above(drawn, columns=2)
     return drawn

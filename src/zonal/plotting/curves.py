@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Flags, Floats
 from zonal.errors import InvalidInput, require
 from zonal.plotting import style
-from zonal.plotting.outlines import outline
-from zonal.plotting.style import Mark, box, draw_marks, marks
-from zonal.spaces import ContinuousAxis, Region, Space
+from zonal.plotting.style import Mark, box, draw_marks, marks, outline
+from zonal.spaces import ContinuousAxis, ProductRegion, Region, Space
+from zonal.spaces.axes import Symbol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
 
     from zonal.study.study import Study
 
 Function = Callable[[Floats], Floats]
+Symbols = dict[str, Symbol]  # one of each categorical axis, by name
 
 SAMPLES = 400  # along the axis
 MAX_CURVES = len(style.OTHERS)
@@ -31,9 +33,9 @@ class Curve(NamedTuple):
     """Positions along the axis, the point regions there, and the symbols they are for."""
 
     name: str
-    symbols: dict[str, Any]
+    symbols: Symbols
     x: Floats
-    regions: list[Any]
+    regions: list[Region]
 
 
 def along(space: Space) -> int | None:
@@ -74,36 +76,39 @@ def plot_function(study: Study, ax: Axes | None = None, f: Function | None = Non
     return ax
 
 
-def _posterior(study: Study, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> Any:
+def _posterior(study: Study, ax: Axes, curve: Curve, colour: str, hatched: list[Mark], j: int) -> PolyCollection:
     """Draw mean and band of one curve, hatched where it is marked; return the band."""
     mean, std = study.predict(curve.regions)
     ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
     low, high = mean - 2 * std, mean + 2 * std
     band = ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, lw=0)
-    inside: dict[tuple[str, str], Any] = {}
+    inside: dict[tuple[str, str], Flags] = {}
     for mark in hatched:
         if study.space.region(curve.symbols).overlaps(mark.region):
             left, right = outline(mark.region)[j]
-            key = mark.label, mark.style["hatch"]
-            inside[key] = inside.get(key, False) | ((curve.x >= left) & (curve.x <= right))
+            key = mark.label, str(mark.style["hatch"])
+            covered = (curve.x >= left) & (curve.x <= right)
+            inside[key] = covered | inside.get(key, np.zeros_like(covered))
     for (label, hatch), where in inside.items():
         is_labelled = label in ax.get_legend_handles_labels()[1]
-        style_of_fill: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": hatch, "lw": 0}
-        ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label, **style_of_fill)
+        fill = ax.fill_between(curve.x, low, high, where=where, label=None if is_labelled else label)
+        fill.set(fc="none", ec="#555d66", hatch=hatch, lw=0)
     return band
 
 
 def _with_symbols(mark: Mark) -> Mark:
     """Return a mark that names its symbols, beside it or in the legend."""
-    region: Any = mark.region
-    named = ", ".join(" or ".join(map(str, symbols)) for symbols in region.symbols if symbols is not None)
+    assert isinstance(mark.region, ProductRegion)
+    named = ", ".join(" or ".join(map(str, symbols)) for symbols in mark.region.symbols if symbols is not None)
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
-def combinations(region: Any) -> Iterator[dict[str, Any]]:
+def combinations(region: Region) -> Iterator[Symbols]:
     """Yield every combination of the symbols of a region, by axis; an empty one if there are no symbols."""
-    pairs = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
-    named = {name: symbols for name, symbols in pairs if symbols is not None}
+    by_axis = region.symbols if isinstance(region, ProductRegion) else ()
+    named = {
+        name: symbols for name, symbols in zip(region.space.names, by_axis, strict=False) if symbols is not None
+    }
     for symbols in itertools.product(*named.values()):
         yield dict(zip(named, symbols, strict=True))
 
@@ -122,7 +127,7 @@ def curves_along(study: Study, j: int) -> list[Curve]:
     return curves
 
 
-def _curve(space: Space, axis: ContinuousAxis, symbols: dict[str, Any]) -> Curve:
+def _curve(space: Space, axis: ContinuousAxis, symbols: Symbols) -> Curve:
     """Return the points of an axis where f is drawn for some symbols."""
     x = axis.linspace(SAMPLES)
     points = [space.region(symbols | {axis.name: (place, place)}) for place in x.tolist()]
@@ -147,12 +152,14 @@ def _bars(study: Study, ax: Axes, j: int, curves: list[Curve]) -> None:
 def _references(study: Study, ax: Axes, j: int) -> None:
     """Mark, along the lower edge, where differences were measured, and what was subtracted."""
     measured = [trial.region for trial in style.told(study) if trial.minus is not None]
-    below: dict[str, Any] = {"ls": "none", "ms": 5, "transform": ax.get_xaxis_transform(), "zorder": 2.6}
     marks = ((measured, "D", "measured as a difference"), (style.subtracted(study), "x", "subtracted from it"))
     for regions, mark, label in marks:
         if regions:
             x = style.middles(study.space, j, np.array([outline(region)[j] for region in regions]))
-            ax.plot(x, [0.03] * len(x), marker=mark, color=style.INK, mfc="none", label=label, **below)
+            ax.plot(
+                x, [0.03] * len(x), mark, color=style.INK, mfc="none", ms=5, zorder=2.6, label=label,
+                transform=ax.get_xaxis_transform(),
+            )  # fmt: skip
 
 
 def _colours(space: Space, curves: list[Curve], regions: list[Region]) -> list[str]:

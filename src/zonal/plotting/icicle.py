@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Flags, Floats, Ints
 from zonal.plotting import style
-from zonal.plotting.outlines import outline, short_name
-from zonal.plotting.style import box, draw_marks, marks
-from zonal.spaces import Node
+from zonal.plotting.style import box, draw_marks, marks, outline, short_name
+from zonal.spaces import Node, Region
 from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
 
     from zonal.study.study import Study
 
@@ -54,12 +54,14 @@ def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
         ax.set_xticks([])
         ax.set_xlabel(f"regions in the order of the tree{best}", wrap=True)
     if short_name(cells[0]):
-        _name(ax, edges, cells, shelves)
+        on_paper = style.strength(study.relative_std())[:, None]
+        light = (shelves.to_rgba(tree.mean)[:, :3] * on_paper + 1 - on_paper) @ LIGHTNESS
+        _name(ax, edges, tree.depth, cells, light)
     style.legend_above(ax)
     return ax
 
 
-def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
+def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Flags) -> Collection:
     """Draw the rectangles, coloured by posterior mean, with edges if they are wide; return what is coloured."""
     from matplotlib.collections import PolyCollection
 
@@ -67,7 +69,8 @@ def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Any) -> Any:
     shown = style.allowed(tree.mean, tree.forbidden)
     shelves = PolyCollection(boxes, cmap=cmap, edgecolor="white", linewidths=0.4 * wide)
     shelves.set(array=tree.mean, alpha=style.strength(study.relative_std()), clim=(shown.min(), shown.max()))
-    return ax.add_collection(shelves)
+    ax.add_collection(shelves)
+    return shelves
 
 
 def _dots(study: Study, ax: Axes, middle: Floats) -> None:
@@ -85,24 +88,22 @@ def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Node | None,
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
-    row, way = rows[study.recommend().region.node], []
+    row, path = rows[study.recommend().region.node], []
     while row >= 0:
-        way.append(boxes[row])
+        path.append(boxes[row])
         row = int(study.tree.parent[row])
-    ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
+    ax.add_collection(LineCollection(path, colors=style.FOUND, linewidths=1.4, zorder=3.8))
     return f"; best: {study.recommend().region.name}"
 
 
-def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
+def _name(ax: Axes, edges: Floats, depth: Ints, cells: list[Region], light: Floats) -> None:
     """Write the names of regions into their rectangles, if they fit."""
-    alpha = shelves.get_alpha()
-    light = (shelves.to_rgba(shelves.get_array())[:, :3] @ LIGHTNESS) * alpha + (1 - alpha)  # on white paper
     extent_of_axes, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
     height = extent_of_axes.height / ax.get_ylim()[0]
     for row in np.flatnonzero(width > NARROWEST):
-        (depth, _), label = cells[row].node, short_name(cells[row])
+        label = short_name(cells[row])
         text = ax.text(
-            edges[row].mean(), depth + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
+            edges[row].mean(), depth[row] + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
             color="white" if light[row] < DARK else "black", zorder=4.5,
         )  # fmt: skip
         extent = text.get_window_extent()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import require
-from zonal.kernels.base import Kernel, PlainAxis, StationaryFactor, factors
+from zonal.kernels.base import Kernel, KernelAxis, PlainAxis, StationaryFactor, factors
 from zonal.kernels.callable import Custom
 from zonal.plotting.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, legend_above
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from zonal.study.study import Study
 
+LineStyle = str | tuple[float, tuple[float, ...]]  # of matplotlib: a name, or an offset and a pattern of dashes
+
 MAX_TICKS = 24
 # Styles, so that no line hides another.
-LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
+LINES: tuple[LineStyle, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
 
 
 def plot_model(study: Study, ax: Axes | None = None) -> Axes:
@@ -55,7 +57,7 @@ def plot_model(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _curve(study: Study, ax: Axes, j: int, colour: str, line: Any) -> None:
+def _curve(study: Study, ax: Axes, j: int, colour: str, line: LineStyle) -> None:
     """Draw the correlation along a continuous axis, and that of each model."""
     space, share = study.space, np.linspace(0, 1, 200)
     wide = space.sides()[j]
@@ -69,7 +71,7 @@ def _curve(study: Study, ax: Axes, j: int, colour: str, line: Any) -> None:
 
 def _say_noise(study: Study, ax: Axes) -> None:
     """Add the noise to the legend, if it is known."""
-    noise, unit = study.model.noise, study.value_unit
+    noise, unit = study.model.noise, study.settings.value_unit
     if noise is not None:
         shown = f"{noise:.3g} {unit}" if isinstance(noise, float) else f"{noise.std:.3g} {unit} / sqrt(weight)"
         ax.plot([], [], " ", label=f"noise of one measurement {shown}".rstrip())
@@ -83,7 +85,7 @@ def _correlations(study: Study, j: int, reach: Floats) -> tuple[Floats, Floats]:
     return by_model, weights @ by_model / weights.sum()
 
 
-def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:
+def _correlation(kernel: Kernel, j: int, axes: Sequence[KernelAxis], reach: Floats) -> Floats:
     """Return the correlation of f at two points that differ on one axis only, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:

@@ -7,24 +7,60 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Flags, Floats
 from zonal.errors import plain_array, require
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
-from zonal.plotting.curves import combinations
-from zonal.plotting.outlines import outline
-from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
-from zonal.spaces import Region
+from zonal.plotting.curves import Symbols, combinations
+from zonal.plotting.style import (
+    FORBIDDEN,
+    Mark,
+    allowed,
+    area,
+    box,
+    draw_marks,
+    found_label,
+    marks,
+    outline,
+    star,
+    told,
+)
+from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, SubsetRegion
+from zonal.spaces.axes import Symbol
 from zonal.study.queries import mean_and_relative_std
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
 
     from zonal.study.study import Study
+
+Polygon = Sequence[Sequence[Sequence[float]]]  # rings of points: the outer one, then holes
+
+
+class GeoJson(TypedDict, total=False):
+    """A geometry as GeoJSON has it."""
+
+    type: str
+    coordinates: Sequence[Polygon]  # of a multipolygon; a polygon has those of one
+    geometries: Sequence[GeoJson]
+    geometry: GeoJson | None
+
+
+class Geometry(Protocol):
+    """A geometry of any library."""
+
+    @property
+    def __geo_interface__(self) -> GeoJson:
+        """The geometry as GeoJSON."""
+
+
+Shapes = Iterable[Geometry]
 
 CELLS = 24  # of a map of predictions, along each axis
 MAX_PANELS = 12
@@ -39,7 +75,7 @@ def plot_map(
     study: Study,
     ax: Axes | None = None,
     truth: Floats | DataSeries | None = None,
-    shapes: Iterable[Any] | None = None,
+    shapes: Shapes | None = None,
 ) -> Axes:
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
@@ -71,13 +107,14 @@ def plot_map(
     return ax
 
 
-def _true_values(space: Any, truth: Any) -> Floats:
+def _true_values(space: AxisSpace | FiniteSpace, truth: Floats | DataSeries) -> Floats:
     """Return true values of members or pixels, after checking."""
     fix = "Pass one number per member, or per pixel of the two axes."
     values: Floats = plain_array(space.arrange(truth, "truth"), "truth must be numbers", fix, float)
-    wanted = (space.size,) if space.axes is None else "two dimensions"
-    right = values.shape == wanted if space.axes is None else values.ndim == 2 and values.size > 0
-    require(right, f"truth must have {wanted}", values.shape, fix)
+    if isinstance(space, FiniteSpace):
+        require(values.shape == (space.size,), f"truth must have {(space.size,)}", values.shape, fix)
+    else:
+        require(values.ndim == 2 and values.size, "truth must have two dimensions", values.shape, fix)
     require(np.isfinite(values).all(), "truth must be finite", values, fix)
     return values
 
@@ -94,7 +131,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
     means = np.concatenate([panel.values for panel in panels])
-    explained: dict[str, Any] = {}
+    explained: dict[str, Artist] = {}
     for at, panel in enumerate(panels):
         row, column = divmod(at, across)
         inner = ax.inset_axes(((column + 0.19) / across, 1 - (row + 0.82) / down, 0.75 / across, 0.7 / down))
@@ -108,7 +145,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
+def panels_of(study: Study) -> list[tuple[int, int, Symbols]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
     pairs = list(itertools.combinations(study.space.continuous_axes, 2))
     every = list(itertools.islice(combinations(study.space.cell((0, 0))), MAX_PANELS + 1))
@@ -117,10 +154,12 @@ def panels_of(study: Study) -> list[tuple[int, int, dict[str, str]]]:
     return [(j, k, symbols) for symbols in every for j, k in pairs][:MAX_PANELS]
 
 
-def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
+def _outlines(space: AxisSpace | FiniteSpace, shapes: Shapes | None) -> list[list[Floats]] | None:
     """Return the polygons of the members, in the order of the tree; None if there are none."""
-    geometries = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
-    if geometries is None or space.axes is not None:
+    if isinstance(space, AxisSpace):
+        return None
+    geometries = space.shapes if shapes is None else getattr(shapes, "geometry", shapes)
+    if geometries is None:
         return None
     listed = list(in_order(geometries, space.label_sets, "shapes"))
     problem = f"shapes must be one for each of {space.size} members"
@@ -140,13 +179,15 @@ class Map:
     study: Study
     j: int
     k: int
-    symbols: dict[str, Any]
+    symbols: Symbols
     truth: Floats | None = None
     shapes: list[list[Floats]] | None = None
-    at: Mapping[str, Any] = field(default_factory=dict)  # parts of other axes, where not as in the region found
+    at: Mapping[str, Sequence[float]] = field(
+        default_factory=dict
+    )  # parts of other axes, where not as in the region found
 
     @cached_property
-    def slice(self) -> Any:
+    def slice(self) -> ProductRegion | None:
         """The part of the space that the map shows, None for all of it."""
         space = self.study.space
         if space.axes is None or len(space.axes) == 2:
@@ -154,7 +195,8 @@ class Map:
         bounds = self.study.recommend().region.bounds
         others = {space.names[at]: tuple(bounds[at]) for at in space.continuous_axes if at not in (self.j, self.k)}
         given = {name: tuple(part) for name, part in self.at.items() if name in others}
-        return space.region(others | given | self.symbols)
+        part: ProductRegion = space.region(others | given | self.symbols)
+        return part
 
     @property
     def title(self) -> str:
@@ -169,7 +211,7 @@ class Map:
         return ", ".join([*names, f"{axis.name} {axis.text(part)} (as found)"])
 
     @cached_property
-    def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
+    def coloured(self) -> tuple[list[Region], Floats, Floats, Flags]:
         """The coloured regions, their means, the strength of their colours, and which are forbidden."""
         study, tree = self.study, self.study.tree
         if self.slice is None:
@@ -178,10 +220,10 @@ class Map:
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
         part, ups = self.slice.as_dict(), self.side(self.k)
         cells = [study.space.region(part | across | up) for up in ups for across in self.side(self.j)]
-        mean, doubt = mean_and_relative_std(study, cells)
-        return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
+        mean, relative_std = mean_and_relative_std(study, cells)
+        return cells, mean, style.strength(relative_std), np.zeros(len(cells), dtype=bool)
 
-    def side(self, j: int) -> list[dict[str, Any]]:
+    def side(self, j: int) -> list[dict[str, Symbol | list[Symbol]]]:
         """Return the parts of an axis that make the cells of a grid."""
         axis = self.study.space.axes[j]
         number = min(CELLS, axis.places or CELLS)
@@ -193,12 +235,13 @@ class Map:
         _, mean, _, hidden = self.coloured
         return allowed(mean, hidden) if self.truth is None else self.truth
 
-    def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
+    def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> ScalarMappable:
         """Draw the map; return what is coloured, within limits if there are several maps."""
         study, members = self.study, self.study.space.axes is None
         limits = limits or tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
-        colours: dict[str, Any] = {"cmap": style.colour_map(study), "clim": limits}
-        shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
+        shown = self._draw_members(ax) if members else self._draw_cells(ax)
+        shown.set_cmap(style.colour_map(study))
+        shown.set_clim(*limits)
         style.set_axis(ax, study.space, self.j, "x")
         style.set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
@@ -212,46 +255,49 @@ class Map:
         crossed = self.study.space.axes is None and self.shapes is None
         return (mark for mark in marks(self.study) if not (crossed and mark.style is FORBIDDEN))
 
-    def _draw_cells(self, ax: Axes, colours: dict[str, Any]) -> Any:
+    def _draw_cells(self, ax: Axes) -> ScalarMappable:
         from matplotlib.collections import PolyCollection
 
         cells, mean, alpha, _ = self.coloured
         corners = [self.outline(cell)[0] for cell in cells]
         low, high = np.min(corners, axis=(0, 1)), np.max(corners, axis=(0, 1))
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
+        shown = PolyCollection(corners)
         if self.slice is not None or len(cells) > MANY:
-            edge = {"antialiased": False, "linewidth": 0}
-        if self.truth is not None:
-            ax.add_collection(PolyCollection(corners, facecolor="none", alpha=0.7, zorder=1, **edge))
-            extent = (low[0], high[0], low[1], high[1])
-            return ax.imshow(self.truth.T, origin="lower", extent=extent, aspect="auto", **colours)
-        shown: Any = PolyCollection(corners, **colours, **edge)
-        shown.set(array=mean, alpha=alpha)
-        return ax.add_collection(shown)
+            shown.set(antialiased=False, linewidth=0)
+        else:
+            shown.set(edgecolor="white", linewidth=0.3)
+        ax.add_collection(shown)
+        if self.truth is None:
+            shown.set(array=mean, alpha=alpha)
+            return shown
+        shown.set(facecolor="none", alpha=0.7, zorder=1)
+        extent = (low[0], high[0], low[1], high[1])
+        return ax.imshow(self.truth.T, origin="lower", extent=extent, aspect="auto")
 
-    def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
+    def _draw_members(self, ax: Axes) -> ScalarMappable:
         space = self.study.space
         mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
         for cell, *values in zip(*self.coloured, strict=True):
+            assert isinstance(cell, SubsetRegion)
             mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = values
         if self.truth is not None:
             mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
         x, y = space.features[:, self.j], space.features[:, self.k]
         if self.shapes is not None:
             ax.set_aspect(aspect(space.names, y))
-            return _draw_shapes(ax, self.shapes, mean, alpha, colours)
-        shown: Any = ax.scatter(x[~hidden], y[~hidden], c=mean[~hidden], s=12, lw=0, **colours)
-        shown.set_alpha(alpha[~hidden])
+            return _draw_shapes(ax, self.shapes, mean, alpha)
+        shown = ax.scatter(x[~hidden], y[~hidden], c=mean[~hidden], s=12, lw=0)
+        shown.set(alpha=alpha[~hidden])
         if hidden.any():
             ax.scatter(x[hidden], y[hidden], marker="x", s=12, c="#9aa1a8", lw=0.8, label="forbidden")
         return shown
 
-    def outline(self, region: Any) -> list[Floats]:
+    def outline(self, region: Region) -> list[Floats]:
         """Return the outline of a region in the map."""
         if not self._shows(region):
             return []
-        if self.shapes is not None:
+        if self.shapes is not None and isinstance(region, SubsetRegion):
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
         edges = outline(region)
         if self.study.space.axes is None:
@@ -259,7 +305,7 @@ class Map:
         return [box(edges[self.j], edges[self.k])]
 
     def _shows(self, region: Region) -> bool:
-        return self.slice is None or bool(self.slice.overlaps(region))
+        return self.slice is None or self.slice.overlaps(region)
 
     def _circles(self, ax: Axes) -> None:
         """Draw a circle for every region measured."""
@@ -270,11 +316,11 @@ class Map:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
-        marker_style: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
-        label = "measured: larger circles, larger regions"
         if len(seen) > MAX_CIRCLES:
-            marker_style, label = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}, "measured"
-        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **marker_style)
+            ax.scatter(x, y, s=3, c=style.FUNCTION, linewidths=0, zorder=3, label="measured")
+        else:
+            circles = ax.scatter(x, y, s=8 + 500 * share**0.6, linewidths=0.9, zorder=3)
+            circles.set(fc="none", ec=style.FUNCTION, label="measured: larger circles, larger regions")
         references = [region for region in style.subtracted(study) if self._shows(region)]
         if references:
             x, y = np.array([region.center[[self.j, self.k]] for region in references]).T
@@ -282,19 +328,19 @@ class Map:
             ax.scatter(x, y, s=14, c=style.FUNCTION, marker="x", lw=0.9, zorder=3, label=label)
 
 
-def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Floats, colours: Any) -> Any:
+def _draw_shapes(ax: Axes, shapes: list[list[Floats]], values: Floats, alpha: Floats) -> ScalarMappable:
     """Draw polygons, coloured by value; return what is coloured."""
     from matplotlib.collections import PatchCollection
 
     drawn = [at for at, shape in enumerate(shapes) if shape]
-    shown: Any = PatchCollection([area(shapes[at]) for at in drawn], **colours)
+    shown = PatchCollection([area(shapes[at]) for at in drawn])
     shown.set(array=values[drawn], alpha=alpha[drawn], edgecolor="white", linewidth=0.3)
     ax.add_collection(shown)
     ax.autoscale_view()
     return shown
 
 
-def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
+def outlines(shapes: Shapes) -> list[list[Floats]]:
     """Return the rings of each shape: outer ones counter-clockwise, holes clockwise; none for points and lines."""
     return [
         [ring for polygon in _polygons(getattr(shape, "__geo_interface__", None)) for ring in _turned(polygon)]
@@ -302,19 +348,19 @@ def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
     ]
 
 
-def _polygons(geometry: Any) -> list[Any]:
+def _polygons(geometry: GeoJson | None) -> list[Polygon]:
     """Return the polygons of a geometry, each as its outer ring and its holes."""
-    kind, document = (geometry or {}).get("type"), geometry or {}
+    kind = geometry.get("type") if geometry else None
+    if not geometry or kind == "Feature":
+        return _polygons(geometry["geometry"]) if geometry else []
     if kind == "GeometryCollection":
-        return [polygon for part in document["geometries"] for polygon in _polygons(part)]
-    if kind == "Feature":
-        return _polygons(document["geometry"])
+        return [polygon for part in geometry["geometries"] for polygon in _polygons(part)]
     if kind == "Polygon":
-        return [document["coordinates"]]
-    return list(document["coordinates"]) if kind == "MultiPolygon" else []
+        return [cast(Polygon, geometry["coordinates"])]
+    return list(geometry["coordinates"]) if kind == "MultiPolygon" else []
 
 
-def _turned(polygon: Sequence[Any]) -> list[Floats]:
+def _turned(polygon: Polygon) -> list[Floats]:
     """Return the rings of a polygon, oriented so that holes are not filled."""
     rings = [np.asarray(ring, dtype=float)[:, :2] for ring in polygon]
     return [ring if (_turn(ring) > 0) == (at == 0) else ring[::-1] for at, ring in enumerate(rings)]

@@ -10,28 +10,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Flags, Floats, Ints
 from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
 from zonal.errors import positive_number, require
 from zonal.io.result_table import labelled
-from zonal.plotting.outlines import axis_note
-from zonal.spaces import Axis, ContinuousAxis, Region, Space
+from zonal.spaces import (
+    Axis,
+    ContinuousAxis,
+    Hierarchy,
+    IntegerAxis,
+    PeriodicAxis,
+    ProductRegion,
+    Region,
+    Sequences,
+    Space,
+)
+from zonal.spaces.axes import Part
+from zonal.spaces.hierarchy_names import JOINT
+from zonal.study import summary
 from zonal.study.summary import best_word, is_empty
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.patches import PathPatch
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.patches import Patch, PathPatch
+    from matplotlib.transforms import Bbox
+    from matplotlib.typing import RcKeyType
 
     from zonal.study.study import Study
 
 Place = tuple[float, float, bool]  # of a text: x and y as shares of the plot, and whether it is below them
 Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
+# How a mark is drawn: properties of a patch of matplotlib, by name.
+Appearance: TypeAlias = dict[str, str | float | tuple[str, float] | tuple[int, tuple[float, float]]]
 
 _figure_width: ContextVar[float | None] = ContextVar("figure width", default=None)  # inches; None for the usual
 
@@ -44,16 +61,26 @@ LEGEND_SIZE = 24.0  # of dots and circles, in square points
 MIN_FONT = 7.0  # points, readable in print
 SHADES = 12  # of the legend of uncertainty
 
-FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
-BARRED: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
-PENDING: dict[str, Any] = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
-HELD: dict[str, Any] = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
-UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
-BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
+FORBIDDEN: Appearance = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
+BLOCKED: Appearance = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
+PENDING: Appearance = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
+HELD: Appearance = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
+UNSURE: Appearance = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
+BEST: Appearance = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 
 HIGH = 0.94  # of a plot: text beside a region this high goes below it
 TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
 SOLID = {"dash_offset": 0, "dash_list": None}
+
+PRINTED: dict[RcKeyType, float] = {  # of matplotlib: sizes of fonts and lines that suit a printed column
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "axes.linewidth": 0.6,
+}
 
 
 @contextmanager
@@ -69,11 +96,9 @@ def column_width(inches: float | None = None) -> Iterator[None]:
     from matplotlib import rc_context
 
     wide = None if inches is None else positive_number(inches, "the width of a figure")
-    small: Any = dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), 8)
-    small |= {"xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "axes.linewidth": 0.6}
     before = _figure_width.set(wide)
     try:
-        with rc_context(small):
+        with rc_context(PRINTED):
             yield
     finally:
         _figure_width.reset(before)
@@ -105,7 +130,7 @@ def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axe
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 3) -> None:
+def legend_above(ax: Axes, handles: Sequence[Artist] | None = None, columns: int = 3) -> None:
     """Put the legend above the plot, where it covers nothing; titles go above it."""
     from matplotlib.collections import PathCollection
 
@@ -132,18 +157,18 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
     legend_axes.set_axes_locator(lambda *_: _legend_extent(ax))
 
 
-def _legend_extent(ax: Axes) -> Any:
+def _legend_extent(ax: Axes) -> Bbox:
     """Return the extent of the legend in the figure, or of the plot if there is no legend."""
     extent = (ax.get_legend() or ax).get_window_extent()
-    return extent.transformed(ax.figure.transSubfigure.inverted())
+    return ax.figure.transSubfigure.inverted().transform_bbox(extent)
 
 
-def strength(doubt: Floats) -> Floats:
+def strength(relative_std: Floats) -> Floats:
     """Return the strength of a colour, given the remaining share of the prior standard deviation."""
-    return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
+    return np.asarray(1 - FADED * np.clip(relative_std, 0, 1) ** 2)
 
 
-def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
+def colour_bar(study: Study, ax: Axes, shown: ScalarMappable, truth: bool = False) -> None:
     """Explain the colours beside the plot: true values, or posterior means, which fade; none if there are none."""
     from matplotlib.patches import Rectangle
 
@@ -162,7 +187,7 @@ def colour_bar(study: Study, ax: Axes, shown: Any, truth: bool = False) -> None:
     bar.text(0.5, below, "paler: less\nis known", fontsize=MIN_FONT, va="top", transform=bar.transAxes)
 
 
-def _clipped(shown: Any) -> str:
+def _clipped(shown: ScalarMappable) -> str:
     """Return at which ends values lie beyond the colours: "neither", "min", "max" or "both"."""
     values, (low, high) = np.asarray(shown.get_array(), dtype=float), shown.get_clim()
     slack = 1e-9 * max(abs(low), abs(high))
@@ -170,7 +195,7 @@ def _clipped(shown: Any) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over), "neither")
 
 
-def regions_of(study: Study, rows: Any) -> list[Region]:
+def regions_of(study: Study, rows: Ints | slice) -> list[Region]:
     """Return the regions of some rows of the tree."""
     depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
     return list(map(study.space.cell, zip(depth, index, strict=True)))
@@ -186,19 +211,19 @@ def subtracted(study: Study) -> list[Region]:
     return list({trial.minus.key: trial.minus for trial in told(study) if trial.minus is not None}.values())
 
 
-def allowed(values: Floats, forbidden: Any) -> Floats:
+def allowed(values: Floats, forbidden: Flags) -> Floats:
     """Return the values of what may be measured; all of them if nothing may."""
     return values if forbidden.all() else values[~forbidden]
 
 
 def value_label(study: Study) -> str:
     """Return what is measured, with its unit."""
-    return labelled(study.value_name, study.value_unit)
+    return labelled(study.settings.value_name, study.settings.value_unit)
 
 
 def colour_map(study: Study) -> str:
     """Return a colour map in which good is bright."""
-    return "cividis" if study.direction == "maximize" else "cividis_r"
+    return "cividis" if study.settings.direction == "maximize" else "cividis_r"
 
 
 def axis_of(space: Space, j: int) -> Axis:
@@ -232,12 +257,36 @@ def set_axis(ax: Axes, space: Space, j: int, which: str = "x") -> None:
     ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis_note(axis))))})
 
 
+def outline(region: Region) -> Floats:
+    """Return lower and upper edge on each axis of a plot, shape (d, 2)."""
+    if not isinstance(region, ProductRegion):
+        return region.bounds
+    return np.array([_edges(axis, part) for axis, part in region.along], dtype=float)
+
+
+def _edges(axis: Axis, part: Part) -> tuple[float, float]:
+    """Return where a part begins and ends; integers reach half a step beyond themselves."""
+    return part[2] if isinstance(axis, IntegerAxis) else axis.bounds(part)
+
+
+def short_name(region: Region) -> str:
+    """Return the name that is written into a region: the last part of a nested one's; "" if it has none."""
+    if isinstance(region.space, Hierarchy):
+        return region.name.split(JOINT)[-1]
+    return region.name if isinstance(region.space, Sequences) else ""
+
+
+def axis_note(axis: Axis) -> str:
+    """Return what plots add to the name of an axis: where it closes."""
+    return f"ring: {axis.high:g} is {axis.low:g}" if isinstance(axis, PeriodicAxis) else ""
+
+
 class Mark(NamedTuple):
     """A region to be marked: its text in the legend, how it is drawn, and the text beside it."""
 
     region: Region
     label: str
-    style: dict[str, Any]
+    style: Appearance
     tag: str = ""
 
 
@@ -257,7 +306,7 @@ def marks(study: Study) -> Iterator[Mark]:
     yield from (Mark(region, label, FORBIDDEN) for region in regions_of(study, rows))
     yield from _held(study)
     for region in study.blocked:
-        yield Mark(region, "cannot be measured", BARRED)
+        yield Mark(region, "cannot be measured", BLOCKED)
     for trial in study.pending:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     best_label = found_label(study)
@@ -267,10 +316,10 @@ def marks(study: Study) -> Iterator[Mark]:
 
 def _held(study: Study) -> Iterator[Mark]:
     """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
-    if is_empty(study) or study.threshold is None:
+    if is_empty(study) or summary.threshold(study) is None:
         return
-    side = "above" if study.direction == "maximize" else "below"
-    beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
+    side = "above" if study.settings.direction == "maximize" else "below"
+    beyond = f"{side} {summary.threshold(study):.4g} {study.settings.value_unit}".rstrip()
     for likely in study.above(probability=1 - SURE):
         sure = likely.probability >= SURE
         label, appearance = (beyond, HELD) if sure else (f"perhaps {beyond}", UNSURE)
@@ -280,7 +329,7 @@ def _held(study: Study) -> Iterator[Mark]:
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
     """Mark regions in a plot; with `across`, the heights of corners are shares of the plot's height."""
     transform, share = ax.get_xaxis_transform() if across else ax.transData, ax.transAxes.inverted()
-    groups: dict[str, tuple[dict[str, Any], list[Floats]]] = {}
+    groups: dict[str, tuple[Appearance, list[Floats]]] = {}
     tags = []
     for mark in marked:
         corners = outline(mark.region)
@@ -289,18 +338,20 @@ def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool 
             tags.append((mark.tag, share.transform(transform.transform(np.concatenate(corners)))))
     for label, (style, corners) in groups.items():
         if corners:
-            _set_off(ax.add_patch(area(corners, transform=transform, label=label, **style)), style, across)
+            patch = area(corners)
+            patch.set(transform=transform, label=label, **style)
+            _set_off(ax.add_patch(patch), style, across)
     _write(ax, _joined(tags, across))
 
 
-def _set_off(patch: Artist, style: dict[str, Any], across: bool) -> None:
+def _set_off(patch: Patch, style: Appearance, across: bool) -> None:
     """Make a mark stand out: the region found as a band across the plot, other frames with a white outline."""
     from matplotlib.patheffects import withStroke
 
     if across and style is BEST:
         patch.set(fc=(FOUND, 0.3), lw=0.8, zorder=1.5)
     elif style["fc"] == "none" and "hatch" not in style and not across:
-        patch.set_path_effects([withStroke(linewidth=style["lw"] + 2, foreground="white", dashes=SOLID)])
+        patch.set_path_effects([withStroke(linewidth=patch.get_linewidth() + 2, foreground="white", dashes=SOLID)])
 
 
 def _joined(tags: list[tuple[str, Floats]], inside: bool) -> dict[Place, str]:
@@ -338,12 +389,12 @@ def star(study: Study, ax: Axes, x: float, y: float) -> None:
     )  # fmt: skip
 
 
-def area(rings: list[Floats], **style: Any) -> PathPatch:
+def area(rings: list[Floats]) -> PathPatch:
     """Return the area within some rings, as one patch."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    return PathPatch(Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)), **style)
+    return PathPatch(Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)))
 
 
 def box(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> Floats:

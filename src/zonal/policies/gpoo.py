@@ -30,7 +30,7 @@ from zonal.tree import Tree
 SMALLEST = 1e-6  # of GPTree's settings; their inverse the largest
 
 
-def _check_delta(delta: object) -> None:
+def _check_delta(delta: Delta | None) -> None:
     require(callable(delta), "delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
 
 
@@ -95,7 +95,7 @@ class GPOO(Policy):
 class StoOO(Policy):
     """Stochastic optimistic optimisation, and with averaged feedback AVE-StoOO (the paper's appendix).
 
-    This is GPOO on the empirical belief: each node has its own rewards only, ``std = 1 / sqrt(T)``, and
+    This is GPOO on empirical means: each node has its own rewards only, ``std = 1 / sqrt(T)``, and
     ``beta_t = 2 log(t^2 / theta)``. Rewards should lie between 0 and 1. No kernel and no noise is needed.
 
     Parameters

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from zonal._blas import one_thread
@@ -27,8 +28,10 @@ from zonal.kernels.covariance import averages
 from zonal.kernels.feedback import Mean
 from zonal.kernels.spectrum import Motif, lengths_of_pieces
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
-from zonal.spaces import Space
+from zonal.spaces import Axis, AxisSpace, FiniteSpace
 
+SearchSpace = AxisSpace | FiniteSpace
+KernelLike = Kernel | Callable[[Floats, Floats], ArrayLike]  # or a function of two sets of points
 # Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
 Piece = tuple[list[Floats], list[int]]
 
@@ -49,7 +52,7 @@ class Drawn(NamedTuple):
 class Prior:
     """The distribution of functions: a Gaussian process with mean zero (a constant changes no regret)."""
 
-    space: Any  # with a smallest region
+    space: SearchSpace  # with a smallest region
     kernel: Kernel | None  # None: a new one for every function, drawn from the priors used in learning
     std: float  # prior standard deviation of f at a point
     direction: Direction
@@ -59,9 +62,9 @@ class Prior:
         kernel = drawn_kernel(self.space, self.std, rng) if self.kernel is None else self.kernel
         terms = _roots(self.space, kernel) if self.kernel is None else self._roots
         with one_thread():
-            values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
-        if self.space.axes is None:
-            values = np.asarray(values)[self.space.place]
+            values = np.sum([_sample(pieces, _cells(self.space), rng) for pieces in terms], axis=0)
+        if isinstance(self.space, FiniteSpace):
+            values = values[self.space.place]
         return Drawn(kernel, from_table(self.space, values, direction=self.direction))
 
     @cached_property
@@ -70,22 +73,20 @@ class Prior:
         return _roots(self.space, self.kernel)
 
 
-def model_of(
-    space: Any, kernel: Kernel | Callable[..., Any] | None, signal: float | None, direction: Direction
-) -> Prior:
+def model_of(space: SearchSpace, kernel: KernelLike | None, signal: float | None, direction: Direction) -> Prior:
     """Return the distribution to draw from; raise if the space is too large or does not suit the kernel.
 
     A space without a smallest region gets one. The kernel may be a function of features on `Points` and
     `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
     fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-    require(isinstance(space, Space), "functions need a space", space, fix)
+    require(isinstance(space, SearchSpace), "functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
     require(signal is None, "a kernel has its own variance", signal, "Leave signal out, or the kernel.")
-    if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
+    if isinstance(space, FiniteSpace) and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
         fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too."
@@ -95,9 +96,9 @@ def model_of(
     return model
 
 
-def _check_size(space: Any) -> None:
+def _check_size(space: SearchSpace) -> None:
     most, fix = MAX_CELLS, "Give the space a wider smallest=."
-    if space.axes is None:
+    if isinstance(space, FiniteSpace):
         most, fix = MAX_MEMBERS, "Merge members into larger ones, or pass a landscape."
     elif not space.continuous_axes:
         fix = "Use fewer positions, or pass a landscape."
@@ -105,15 +106,15 @@ def _check_size(space: Any) -> None:
     require(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
 
 
-def _cells(space: Any) -> list[int]:
+def _cells(space: SearchSpace) -> list[int]:
     """Return the number of smallest parts of each axis, or the number of members."""
-    if space.axes is None:
+    if isinstance(space, FiniteSpace):
         return [space.size]
-    pieces = space.pieces(space.max_depth())
+    pieces = space.partition.pieces(space.max_depth() or 0)
     return [axis.places or number for axis, number in zip(space.axes, pieces, strict=True)]
 
 
-def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
+def drawn_kernel(space: SearchSpace, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors used in learning."""
     symbols = np.array([j not in space.continuous_axes for j in range(space.d)])
     by_symbol, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
@@ -125,16 +126,16 @@ def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
 
 
-def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
+def _roots(space: SearchSpace, kernel: Kernel) -> list[list[Piece]]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
-        if space.axes is None:
+        if isinstance(space, FiniteSpace):
             frame_of(space, Mean()).covariance(kernel)  # raises if it does not suit the space
             return [[([_root(kernel(space.features, space.features), kernel)], [0])]]
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 
 
-def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
+def _roots_of_term(space: AxisSpace, kernel: Kernel, term: Term) -> list[Piece]:
     if isinstance(term, Motif):
         return _roots_of_pieces(space, kernel, term)
     along = zip(space.axes, _cells(space), factors(term, space.axes), strict=True)
@@ -142,7 +143,7 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
 
-def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
+def _roots_of_pieces(space: AxisSpace, kernel: Kernel, term: Motif) -> list[Piece]:
     cells, lengths = _cells(space), lengths_of_pieces(space.axes, term)
     root = _root(_covariance(space.axes[0], cells[0], CategoricalFactor(term.correlation)), kernel)
     pieces = []
@@ -153,11 +154,13 @@ def _roots_of_pieces(space: Any, kernel: Kernel, term: Motif) -> list[Piece]:
     return pieces
 
 
-def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:
+def _covariance(axis: Axis, cells: int, factor: Factor) -> Floats:
     """Return the covariance of the averages over equal parts of an axis, or of its symbols."""
-    layout = axis.layout([0])
+    layout: Any = axis.layout([0], max(cells, 2))  # of intervals or of symbols: each knows its own pairs
     keys = layout.cells(np.arange(cells), cells)
-    return averages(layout, [axis.measure(Mean())], factor).of(layout.pairs(keys, keys))
+    measures: list[Any] = [axis.measure(Mean())]  # None of a categorical axis: all of a part
+    covariance: Floats = averages(layout, measures, factor).of(layout.pairs(keys, keys))
+    return covariance
 
 
 def _root(covariance: Floats, kernel: Kernel) -> Floats:

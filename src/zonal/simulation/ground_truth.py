@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from zonal._types import Floats
 from zonal.errors import (
     InvalidInput,
-    attribute,
     check_choice,
     plain_array,
     random_generator,
@@ -26,12 +25,13 @@ from zonal.errors import (
 from zonal.io.dataframes import as_frame, as_series
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.simulation.simulators import Instrument, Noise
-from zonal.spaces import FiniteSpace, ProductRegion, Region, Space, SubsetRegion
-from zonal.spaces.base import checked_view
-from zonal.spaces.finite import sums
+from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, Space, SubsetRegion, as_region
+from zonal.spaces.base import RegionLike, checked_view
 from zonal.spaces.member_columns import checked_weights
+from zonal.spaces.partition import sums
 
 Direction = Literal["maximize", "minimize"]
+Values = ArrayLike | Mapping[str, ArrayLike]  # in order, or by name
 
 MAX_VALUES = 100_000_000
 TIE = 1e-12  # of the largest value
@@ -62,19 +62,21 @@ class TableInstrument(Instrument):
 class Landscape(ABC):
     """A space with a known value everywhere. Made by `from_table`."""
 
-    def __init__(self, space: Any, direction: Direction) -> None:
+    space: Space
+
+    def __init__(self, space: Space, direction: Direction) -> None:
         self.space = space
         self.direction = direction
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
 
-    def average(self, region: Any, feedback: Feedback | None = None) -> float:
+    def average(self, region: RegionLike, feedback: Feedback | None = None) -> float:
         """Return the true average over a region, or over what ``space.region`` takes.
 
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
         seen = checked_view(feedback) or Mean()
-        return self._average(self.space.as_region(region), seen)
+        return self._average(as_region(self.space, region), seen)
 
     def simulate(
         self,
@@ -90,9 +92,10 @@ class Landscape(ABC):
         depth = None if depth is None else whole_number(depth, "depth", 0)
         if depth not in self._best:
             level = self.space.max_depth() if depth is None else depth
-            fix = "Pass a depth, or a space with smallest=."
-            require(level is not None, "without a smallest region there is no best one", self.space, fix)
-            is_countable = 0 < self.space.count(level) <= MAX_VALUES
+            if level is None:
+                fix = "Pass a depth, or a space with smallest=."
+                raise InvalidInput("without a smallest region there is no best one", self.space, fix)
+            is_countable = 0 < self.space.partition.count(level) <= MAX_VALUES
             require(is_countable, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
@@ -116,7 +119,7 @@ class Landscape(ABC):
         return int(np.flatnonzero(heights >= heights.max() - TIE * float(np.abs(heights).max()))[0])
 
     @abstractmethod
-    def _average(self, region: Any, feedback: Feedback) -> float:
+    def _average(self, region: Region, feedback: Feedback) -> float:
         """Return the average over what a feedback measures of a region."""
 
     @abstractmethod
@@ -125,9 +128,9 @@ class Landscape(ABC):
 
 
 def from_table(
-    space: Space,
-    values: ArrayLike | Mapping[str, Any],
-    weights: ArrayLike | Mapping[str, Any] | None = None,
+    space: AxisSpace | FiniteSpace,
+    values: Values,
+    weights: Values | None = None,
     direction: Direction = "maximize",
     axes: Sequence[str] | None = None,
 ) -> Landscape:
@@ -159,17 +162,22 @@ def from_table(
     ('CC', 3.5)
     """
     check_choice(direction, "direction", ("maximize", "minimize"))
-    arrange: Any = None if isinstance(space, type) else attribute(space, "arrange")
-    require(arrange, "a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
-    named: dict[str, Any] = {}
-    if axes is not None:
-        whole = space.axes is not None and not getattr(space, "is_sequence", False)
-        require(whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
-        named = {"axes": axes}
-    ordered = arrange(values, "values", **named)
-    weighed = None if weights is None else arrange(weights, "weights", **named)
-    kind = _MemberTable if space.axes is None else _GridTable
-    return kind(space, direction, ordered, weighed)
+    fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
+    require(isinstance(space, AxisSpace | FiniteSpace), "a table needs a space", space, fix)
+    whole = isinstance(space, AxisSpace) and not space.is_sequence
+    require(axes is None or whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
+
+    def arranged(table: Values, what: str) -> ArrayLike:
+        in_order: ArrayLike = (
+            space.arrange(table, what) if isinstance(space, FiniteSpace) else space.arrange(table, what, axes)
+        )
+        return in_order
+
+    ordered = arranged(values, "values")
+    weighed = None if weights is None else arranged(weights, "weights")
+    if isinstance(space, FiniteSpace):
+        return _MemberTable(space, direction, ordered, weighed)
+    return _GridTable(space, direction, ordered, weighed)
 
 
 class _MemberTable(Landscape):
@@ -177,12 +185,15 @@ class _MemberTable(Landscape):
 
     space: FiniteSpace
 
-    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+    def __init__(
+        self, space: FiniteSpace, direction: Direction, values: ArrayLike, weights: ArrayLike | None
+    ) -> None:
         super().__init__(space, direction)
         self._values = _numbers(values, (space.size,))[space.rows]
         self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
 
-    def _average(self, region: SubsetRegion, feedback: Feedback) -> float:
+    def _average(self, region: Region, feedback: Feedback) -> float:
+        assert isinstance(region, SubsetRegion)
         at = region.positions
         if isinstance(feedback, Mean):
             return float(np.average(self._values[at], weights=self._weights[at]))
@@ -193,7 +204,7 @@ class _MemberTable(Landscape):
         """Return the best region of a depth, or of the leaves, at any depth."""
         cells = []
         for h in range(self.space.max_depth() + 1) if depth is None else [depth]:
-            level = self.space.level(h)
+            level = self.space.partition.level(h)
             total = sums(self._weights, level.start, level.stop)
             averages = sums(self._values * self._weights, level.start, level.stop) / total
             rivals = np.flatnonzero((level.children == 0) | (depth is not None))
@@ -209,7 +220,11 @@ class _GridTable(Landscape):
     Weights, if there are any, replace frequencies of symbols.
     """
 
-    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+    space: AxisSpace
+
+    def __init__(
+        self, space: AxisSpace, direction: Direction, values: ArrayLike, weights: ArrayLike | None
+    ) -> None:
         super().__init__(space, direction)
         shape = tuple(axis.places for axis in space.axes)
         self._values = _numbers(values, shape)
@@ -217,7 +232,8 @@ class _GridTable(Landscape):
         if self._weights is not None and not (self._weights > 0).all():
             raise InvalidInput("weights must be positive", float(self._weights.min()), "Pass weights above 0.")
 
-    def _average(self, region: ProductRegion, feedback: Feedback) -> float:
+    def _average(self, region: Region, feedback: Feedback) -> float:
+        assert isinstance(region, ProductRegion)
         overlaps, inside = [], []
         for j, (axis, part) in enumerate(region.along):
             overlap = axis.pixel_weights(part, feedback, self._values.shape[j], self._weights is not None)
@@ -230,14 +246,17 @@ class _GridTable(Landscape):
         """Return the best region of a depth, or of the deepest, comparing all at once."""
         space, seen = self.space, Mean()
         depth = space.max_depth() if depth is None else depth
-        existing, overlaps = space.existing(depth), []
-        along = zip(space.axes, space.pieces(depth), existing, self._values.shape, strict=True)
+        assert depth is not None
+        existing, overlaps = space.partition.existing(depth), []
+        along = zip(space.axes, space.partition.pieces(depth), existing, self._values.shape, strict=True)
         for axis, pieces, parts, pixels in along:
             cells = [axis.cell(part, pieces) for part in parts.tolist()]
             equal = self._weights is not None
             overlaps.append(np.array([axis.pixel_weights(cell, seen, pixels, equal) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
-        indices = space.indices(depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")])
+        indices = space.partition.indices(
+            depth, [positions.ravel() for positions in np.meshgrid(*existing, indexing="ij")]
+        )
         order = np.argsort(indices)
         best = order[self._first_of_best(averages[order])]
         return Best(space.cell((depth, int(indices[best]))), float(averages[best]))
@@ -259,7 +278,7 @@ def _along(values: Floats, overlaps: list[Floats]) -> Floats:
     return np.asarray(values)
 
 
-def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
+def _numbers(values: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
     """Return values as an array with one entry per part of the space."""
     table = _real(values)
     wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
@@ -273,7 +292,7 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     return table
 
 
-def _real(values: Any) -> Floats:
+def _real(values: ArrayLike) -> Floats:
     """Return values in order as an array of real numbers."""
     labels = next(
         (labelled.labels for labelled in (as_frame(values), as_series(values)) if labelled is not None), None

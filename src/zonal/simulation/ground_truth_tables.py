@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal._types import Floats
+from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, ZonalError, require, whole_number
 from zonal.io.recipe_text import Recipe
 from zonal.io.tables import Table, read_table
 from zonal.simulation.ground_truth import Direction, Landscape, from_table
-from zonal.spaces import Sequences
+from zonal.spaces import AxisSpace, CategoricalAxis, FiniteSpace, Sequences
 from zonal.spaces.numeric_axes import PeriodicAxis
 from zonal.study.recipe import SPACES, members, positive
 from zonal.study.recipe import space as space_of
@@ -25,27 +24,40 @@ FINER = (4, 2, 1)  # pixels of a smallest region along a continuous axis: the mo
 MAX_PIXELS = 65_536
 
 
-def landscape_for(
-    recipe: Recipe,
-    *,
-    table: Path,
-    value: str,
-    sequence: str | None,
-    columns: Mapping[str, Any],
-    decimal: str | None = None,
-) -> Landscape:
+class Columns(NamedTuple):
+    """Which columns of a table say where its rows are: see `landscape_of`."""
+
+    coords: Sequence[str] = ()
+    levels: Sequence[str] = ()
+    sequence: str | None = None
+    weight: str | None = None
+    smallest: float | tuple[float, ...] | None = None
+
+
+class ValueTable(NamedTuple):
+    """A file with a column of values."""
+
+    path: Path
+    value: str
+    columns: Columns
+    decimal: str | None = None
+
+
+def landscape_for(recipe: Recipe, table: ValueTable) -> Landscape:
     """Return the landscape of a table on the space of a recipe; if that has none, on the columns named."""
-    rows, direction = read_table(table, decimal), recipe.words.get("direction", "maximize")
+    rows, direction = read_table(table.path, table.decimal), recipe.words.get("direction", "maximize")
+    value, columns = table.value, table.columns
     if not any(kind in recipe.words for kind in SPACES):
-        return landscape_of(rows, value, sequence=sequence, direction=direction, **columns)
+        return landscape_of(rows, value, direction=direction, **columns._asdict())
     with recipe.blamed():
         space = space_of(recipe).with_smallest()
     if isinstance(space, Sequences):
-        if sequence is None:
-            raise InvalidInput("a table of sequences needs their column", sequence, "Name it: --sequence.")
-        return _on_sequences(space, rows, value, sequence, columns.get("weight"), direction)
-    if space.axes is not None:
-        return on_axes(space, rows, value, weight=columns.get("weight"), direction=direction)
+        if columns.sequence is None:
+            raise InvalidInput("a table of sequences needs their column", None, "Name it: --sequence.")
+        return _on_sequences(space, rows, value, columns.sequence, columns.weight, direction)
+    if isinstance(space, AxisSpace):
+        return on_axes(space, rows, value, weight=columns.weight, direction=direction)
+    assert isinstance(space, FiniteSpace)
     return from_table(space, rows.numbers(value)[_rows_of(recipe, rows)], direction=direction)
 
 
@@ -59,14 +71,14 @@ def _rows_of(recipe: Recipe, table: Table) -> list[int]:
     listed = read_table(recipe.folder / words["table"], words.get("decimal"))
     named = words["levels"] if kind == "hierarchy" else words["coords"]
 
-    def keys(of: Table) -> list[tuple[Any, ...]]:
+    def keys(of: Table) -> list[tuple[str | float, ...]]:
         columns = [of.texts(name) if kind == "hierarchy" else of.numbers(name).tolist() for name in named]
         return list(zip(*columns, strict=True))
 
     given, wanted = keys(table), keys(listed)
     if given == wanted:
         return list(range(len(given)))
-    at: dict[tuple[Any, ...], int] = {}
+    at: dict[tuple[str | float, ...], int] = {}
     what, members = ", ".join(named), set(wanted)
     for row, key in enumerate(given):
         fix = "Correct it, or leave the row out."
@@ -147,7 +159,7 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
 
 
 def on_axes(
-    space: Any, table: Table, value: str, *, weight: str | None = None, direction: Direction = "maximize"
+    space: AxisSpace, table: Table, value: str, *, weight: str | None = None, direction: Direction = "maximize"
 ) -> Landscape:
     """Return the landscape of a table whose rows are places in a box or product: a column for every axis.
 
@@ -167,9 +179,9 @@ def on_axes(
     return from_table(space, _filled(space, pixels, shares, inside, values), direction=direction)
 
 
-def _pixels(space: Any) -> tuple[int, ...]:
+def _pixels(space: AxisSpace) -> tuple[int, ...]:
     """Return the number of pixels along each axis."""
-    pieces = space.pieces(space.max_depth())
+    pieces = space.partition.pieces(space.max_depth() or 0)
     for finer in FINER:
         axes = zip(space.axes, pieces, strict=True)
         shape = tuple(finer * parts if axis.places is None else axis.places for axis, parts in axes)
@@ -179,43 +191,45 @@ def _pixels(space: Any) -> tuple[int, ...]:
     raise InvalidInput(f"a table is rehearsed on at most {MAX_PIXELS} smallest regions", shape, fix)
 
 
-def _shares(space: Any, table: Table) -> Floats:
+def _shares(space: AxisSpace, table: Table) -> Floats:
     """Return where every row lies on each axis, from 0 to 1; on a categorical axis, the middle of its symbol."""
     columns = []
     for axis in space.axes:
-        cells = table.texts(axis.name) if axis.is_categorical else table.numbers(axis.name).tolist()
+        is_symbol = isinstance(axis, CategoricalAxis)
+        cells: list[Any] = table.texts(axis.name) if is_symbol else table.numbers(axis.name).tolist()
         places = []
         for row, cell in enumerate(cells, start=1):
             try:
-                part = axis.parse(axis.from_text(cell) if axis.is_categorical else (cell, cell), space.arity)
+                place: Any = axis.from_text(cell) if is_symbol else (cell, cell)
+                part = axis.parse(place, space.arity)
             except ZonalError as error:
                 error.args = (f"column {axis.name!r} of row {row}: {error}",)
                 raise
             symbol = int(part[0]).bit_length() - 0.5
-            places.append(symbol / axis.places if axis.is_categorical else part[0] / axis.side)
+            places.append(symbol / len(axis.symbols) if isinstance(axis, CategoricalAxis) else part[0] / axis.side)
         columns.append(places)
     return np.array(columns).T
 
 
-def _filled(space: Any, pixels: Floats, shares: Floats, inside: NDArray[np.intp], values: Floats) -> Floats:
+def _filled(space: AxisSpace, pixels: Floats, shares: Floats, inside: Ints, values: Floats) -> Floats:
     """Return the pixels, those without a row with the value of the nearest row that has the same symbols."""
     from scipy.spatial import cKDTree
 
-    lines, pools = list(space.continuous_axes), [j for j, axis in enumerate(space.axes) if axis.is_categorical]
-    round_trip = np.array(
-        [float(isinstance(space.axes[j], PeriodicAxis)) for j in lines]
-    )  # 0: the axis does not close
+    lines = np.array(space.continuous_axes, dtype=int)
+    categorical = {j: axis for j, axis in enumerate(space.axes) if isinstance(axis, CategoricalAxis)}
+    pools = list(categorical)
+    closed = [isinstance(space.axes[j], PeriodicAxis) for j in lines]
+    round_trip = np.array(closed, dtype=float)  # 0: the axis does not close
     for symbols in itertools.product(*(range(pixels.shape[j]) for j in pools)):
         rows = np.flatnonzero((inside[:, pools] == symbols).all(axis=1))
-        named = {
-            space.axes[j].name: space.axes[j].symbols[symbol] for j, symbol in zip(pools, symbols, strict=True)
-        }
-        require(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
         chosen = dict(zip(pools, symbols, strict=True))
+        named = {axis.name: axis.symbols[chosen[j]] for j, axis in categorical.items()}
+        require(len(rows), "the table has no row with these symbols", named, "Add one, or leave the symbol out.")
         plane = pixels[tuple(chosen.get(j, slice(None)) for j in range(pixels.ndim))]  # a view
         empty = np.argwhere(np.isnan(plane))
         if len(empty):
-            turned = np.where(round_trip > 0, shares[np.ix_(rows, lines)] % 1.0, shares[np.ix_(rows, lines)])
+            at = shares[np.ix_(rows, lines)]
+            turned = np.where(round_trip > 0, at % 1.0, at)
             nearest = cKDTree(turned, boxsize=round_trip).query((empty + 0.5) / plane.shape)[1]
             plane[tuple(empty.T)] = values[rows[nearest]]
     return pixels

@@ -5,10 +5,10 @@ It simulates what `maximize` would do, without knowing how that is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -29,9 +29,8 @@ from zonal.errors import (
 )
 from zonal.io.hints import answering
 from zonal.io.result_table import WIDEST, aligned
-from zonal.kernels.base import Kernel
 from zonal.plotting.style import ESTIMATE, INK, axes_or_new
-from zonal.simulation.gp_samples import Prior, model_of
+from zonal.simulation.gp_samples import KernelLike, Prior, SearchSpace, model_of
 from zonal.simulation.ground_truth import Direction, Landscape
 from zonal.simulation.process_pool import run_all
 from zonal.simulation.rehearsal import ENOUGH, Limits, StudyPlayer, few_runs, smallest_regions
@@ -71,7 +70,7 @@ class Power:
         Prior standard deviation of f where functions are drawn; None on a table.
     """
 
-    space: Any
+    space: Space
     budgets: tuple[float, ...]
     regrets: Floats
     chance: Floats
@@ -117,7 +116,7 @@ class Power:
     def table(self) -> str:
         """Return one line per budget; the first is for no measurement, a region picked at random."""
         with_chance = replace(self, regrets=np.column_stack([self.chance, self.regrets]))
-        columns: dict[str, Any] = {
+        columns: dict[str, Iterable[str | float]] = {
             "cost" if isinstance(self.budgets[0], float) else "measurements": ["none", *self.budgets],
             "mean regret": with_chance.mean,
             f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in with_chance.interval.T],
@@ -169,7 +168,7 @@ class Power:
         return ax
 
 
-def _written(cell: Any) -> str:
+def _written(cell: str | float) -> str:
     return f"{cell:.3g}" if isinstance(cell, np.floating) else cell if isinstance(cell, str) else f"{cell:g}"
 
 
@@ -179,7 +178,7 @@ def power(
     budgets: float | Iterable[float],
     *,
     noise: Noise,
-    kernel: Kernel | Callable[..., Any] | None = None,
+    kernel: KernelLike | None = None,
     signal: float | None = None,
     given: bool = False,
     landscape: Landscape | None = None,
@@ -241,12 +240,12 @@ def power(
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
     if not callable(noise):
         standard_deviation(noise, "noise")
-    task = partial(_regrets, source, planned, noise, given, settings, rng)
+    task = partial(_regrets, source, planned, noise, given, cast(Given, settings), rng)
     answers = np.array(run_all(task, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
-def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
+def _budgets(budgets: float | Iterable[float], priced: bool) -> tuple[float, ...]:
     """Return the budgets to simulate, in increasing order."""
 
     def checked(budget: Any) -> float:
@@ -264,7 +263,12 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
 
 
 def _source(
-    space: Space, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
+    space: SearchSpace,
+    kernel: KernelLike | None,
+    signal: float | None,
+    given: bool,
+    landscape: Landscape | None,
+    direction: Direction | None,
 ) -> Prior | Landscape:
     """Return where functions come from: the model, or a table."""
     check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))
@@ -288,7 +292,7 @@ def _regrets(
     budgets: tuple[float, ...],
     noise: Noise,
     given: bool,
-    settings: dict[str, Any],
+    settings: Given,
     rng: int,
     run: int,
 ) -> list[float]:

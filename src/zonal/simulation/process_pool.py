@@ -53,7 +53,7 @@ class Workers:
 
 
 @contextmanager
-def worker_pool(jobs: int, function: Callable[..., Any] | None = None) -> Iterator[Workers]:
+def worker_pool(jobs: int, function: Callable[[T], R] | None = None) -> Iterator[Workers]:
     """Start processes; on any error, including Ctrl-C, they are terminated.
 
     `function`, if given, is sent to every process once.
@@ -129,7 +129,7 @@ def _ctrl_c_held() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _begin(function: Callable[..., Any] | None) -> None:
+def _begin(function: Callable[[T], R] | None) -> None:
     """Limit a worker to one core, and keep its function."""
     for _, put in libraries():
         put(1)

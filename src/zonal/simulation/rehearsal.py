@@ -19,6 +19,7 @@ from zonal.engine.settings import Given
 from zonal.errors import positive_number, require, standard_deviation, whole_number
 from zonal.io.hints import answering
 from zonal.io.result_table import WIDEST, aligned
+from zonal.kernels.feedback import Feedback
 from zonal.plotting.history import plot_regrets
 from zonal.policies.base import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
@@ -28,7 +29,7 @@ from zonal.simulation.ground_truth import Landscape
 from zonal.simulation.process_pool import run_all
 from zonal.simulation.simulators import Noise
 from zonal.spaces import Node, Region, Space
-from zonal.spaces.base import forbidden_rule
+from zonal.spaces.base import Forbidden, forbidden_rule
 from zonal.study.recipe import PRICES
 from zonal.study.run_loop import INTERRUPTED
 from zonal.study.study import Study
@@ -125,22 +126,18 @@ def one_level(
     """Measure every region of the deepest level that the budget covers, and again with what is left."""
     space, depth = landscape.space, 0
     deepest = space.max_depth()
-    while depth != deepest and space.leaves(depth + 1) <= budget:
+    while depth != deepest and space.partition.leaves(depth + 1) <= budget:
         depth += 1
     while not (cells := limits.allow(cut(space, depth))):
         depth += 1
     values = np.full((math.ceil(budget / len(cells)), len(cells)), math.nan)
     for spent in range(int(min(budget, limits.most * len(cells)))):
         values.flat[spent] = instrument(cells[spent % len(cells)])
-    return cells[
-        _best(
-            [
-                float(np.mean(rewards[rewards == rewards] if rewards[0] == rewards[0] else rewards))
-                for rewards in values.T
-            ],
-            landscape,
-        )
+    means = [
+        float(np.mean(rewards[rewards == rewards])) if rewards[0] == rewards[0] else math.nan
+        for rewards in values.T
     ]
+    return cells[_best(means, landscape)]
 
 
 def greedy_descent(
@@ -153,12 +150,13 @@ def greedy_descent(
         children = list(limits.below(space, region))
         if not 0 < len(children) <= left:
             break
+        assert region.node is not None
         levels = max(1, (deepest or 10) - region.node[0])
         n_replicates = int(min(max(1, left // (levels * len(children))), limits.most))
         means = [float(np.mean([instrument(child) for _ in range(n_replicates)])) for child in children]
         left -= n_replicates * len(children)
         region = children[_best(means, landscape)]
-    return region  # type: ignore[no-any-return]
+    return region
 
 
 def at_random(
@@ -166,13 +164,12 @@ def at_random(
 ) -> Region:
     """Measure as many random smallest regions as the budget covers."""
     space = landscape.space
-    deepest = space.max_depth()
-    order = rng.permutation(space.leaves(deepest)).tolist() if limits.forbidden else None
-    if order is None:
-        number = space.leaves(deepest)
-        cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
+    deepest = depth_of_smallest(space)
+    number = space.partition.leaves(deepest)
+    if limits.forbidden:
+        cells = limits.allow(cut(space, deepest, rng.permutation(number).tolist()))[:budget]
     else:
-        cells = limits.allow(cut(space, deepest, order))[:budget]
+        cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
     return cells[_best([instrument(cell) for cell in cells], landscape)]
 
 
@@ -180,10 +177,17 @@ def _best(values: Sequence[float], landscape: Landscape) -> int:
     return int(np.nanargmax(values) if landscape.direction == "maximize" else np.nanargmin(values))
 
 
-def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
+def depth_of_smallest(space: Space) -> int:
+    """Return the depth of the smallest regions of a space that has them."""
+    depth = space.max_depth()
+    assert depth is not None
+    return depth
+
+
+def cut(space: Space, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
     """Return the regions of a depth and the leaves above it, or some of them by number."""
-    numbers = range(space.leaves(depth)) if chosen is None else chosen
-    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
+    numbers = range(space.partition.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.partition.leaf(depth, int(number))) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -246,7 +250,7 @@ class Rehearsal:
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
         best = self.landscape.best()
-        number = self.landscape.space.leaves(self.landscape.space.max_depth())
+        number = self.landscape.space.partition.leaves(depth_of_smallest(self.landscape.space))
         head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
         return f"{head}\nthe best is {best.region.name}: {best.average:.6g}\n{self.table()}"
 
@@ -271,7 +275,7 @@ def few_runs(runs: int) -> list[str]:
     return [note] if runs < ENOUGH else []
 
 
-def everybody(space: Any, **settings: Any) -> dict[str, Player]:
+def everybody(space: Space, **settings: Any) -> dict[str, Player]:
     """Return all methods for a space: Zonal by default and with two other policies, and three simple ones.
 
     The space has a smallest region; the settings are those of Zonal's studies. The first, "Zonal", does what
@@ -282,9 +286,10 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     methods: dict[str, Player] = {"Zonal": StudyPlayer(given)}
     deepest = space.max_depth()
     if settings.get("policy") is None:
-        if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
+        if deepest is not None and space.partition.leaves(deepest) <= MOST_LEAVES:
             methods["Zonal, UCB"] = StudyPlayer((*given, ("policy", UCB())))
-        methods["Zonal, GPOO"] = StudyPlayer((*given, ("policy", GPOO(SpreadDelta(), h_max=numbered(space)))))
+        optimistic = GPOO(SpreadDelta(), h_max=numbered(space.partition))
+        methods["Zonal, GPOO"] = StudyPlayer((*given, ("policy", optimistic)))
     others: dict[str, Any] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
     if any(settings.get(name) for name in (*PRICES, "max_replicates")) or settings.get("forbidden") is not None:
         others = {name: Simple(method, given) for name, method in others.items()}
@@ -372,16 +377,16 @@ def rehearse(
     return Rehearsal(reachable, budget, campaigns)
 
 
-def within_reach(landscape: Landscape, forbidden: Any) -> Landscape:
+def within_reach(landscape: Landscape, forbidden: Forbidden) -> Landscape:
     """Return a landscape whose best region is the best of those that are not forbidden."""
     landscape.best()  # raises if there is none, or too many regions
     rule = forbidden_rule(landscape.space, forbidden)
     return landscape if rule is None else landscape.among(Limits(rule).allow(smallest_regions(landscape.space)))
 
 
-def smallest_regions(space: Any) -> list[Region]:
+def smallest_regions(space: Space) -> list[Region]:
     """Return all smallest regions of a space."""
-    return cut(space, space.max_depth())
+    return cut(space, depth_of_smallest(space))
 
 
 def _answer(
@@ -390,7 +395,7 @@ def _answer(
     budget: float,
     noise: Noise,
     rng: int,
-    feedback: Any,
+    feedback: Feedback | None,
     task: tuple[str, int],
 ) -> Node | Region:
     """Return what a method recommends after one campaign: its node if it has one, which is smaller to send."""
@@ -406,7 +411,7 @@ def campaign(
     budget: float,
     rng: int,
     run: int,
-    feedback: Any = None,
+    feedback: Feedback | None = None,
 ) -> R:
     """Let a method spend a budget once; run k has the same seed for every method."""
     seeds = np.random.SeedSequence([rng, run]).spawn(2)

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,10 +23,12 @@ from zonal.errors import (
     warn_user,
 )
 from zonal.kernels.feedback import Feedback, Slope
-from zonal.spaces import Region, with_feedback
+from zonal.spaces import AxisSpace, ProductRegion, Region, Space, with_feedback
+from zonal.spaces.axes import native
 
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
+Rule = tuple[Floats, Floats]  # of quadrature along an axis: places and weights
 
 QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
 POOR = 1e-5  # an accuracy worse than this gives a warning
@@ -76,13 +78,13 @@ class Simulation(Instrument):
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._cache: dict[tuple[Any, Hashable], float] = {}
+        self._cache: dict[tuple[Space, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, with this instrument's feedback."""
         place = region.space, region.key
         if place not in self._cache:
-            if region.space.axes is not None:
+            if isinstance(region, ProductRegion):
                 self._cache[place] = _mean(self._values, region, self._feedback)
             else:
                 seen = with_feedback(region, self._feedback)
@@ -96,7 +98,7 @@ class Simulation(Instrument):
         place = region.space, (region.key, axis)
         if place not in self._cache:
             terms = by.terms(region, self._feedback)
-            self._cache[place] = sum(weight * _mean(self._values, face, face.feedback) for weight, face in terms)
+            self._cache[place] = sum(weight * _mean(self._values, face, face._viewer()) for weight, face in terms)
         return self._cache[place]
 
     def _values(self, points: Floats) -> Floats:
@@ -112,11 +114,18 @@ class Simulation(Instrument):
         return values
 
 
+class Sloped(TypedDict):
+    """An average and slopes of a region, as arguments of `Study.tell`."""
+
+    value: float
+    slopes: dict[str, tuple[float, float]]  # slope and standard error, by axis
+
+
 class SlopedSimulation(Simulation):
     """A simulated instrument that measures slopes with averages. Made by `simulate`."""
 
     def __init__(
-        self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator, slope_noise: Any
+        self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator, slope_noise: float | None
     ) -> None:
         super().__init__(f, feedback, noise, rng)
         self._slope_noise = None if slope_noise is None else standard_deviation(slope_noise, "slope_noise")
@@ -125,11 +134,11 @@ class SlopedSimulation(Simulation):
         """Return the seed of the next measurement's noise."""
         return int(self._rng.integers(1 << 62))
 
-    def __call__(self, region: Region, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
+    def __call__(self, region: Region, time: float = 1.0) -> Sloped:  # type: ignore[override]
         """Return a noisy measurement of `region`: its average and all its slopes, as arguments of `Study.tell`."""
         return self.reading(region, self.draw(), time)
 
-    def reading(self, region: Region, draw: float, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
+    def reading(self, region: Region, draw: float, time: float = 1.0) -> Sloped:  # type: ignore[override]
         """Return the average of `region` and all its slopes, as arguments of `Study.tell`."""
         space, rng = region.space, np.random.default_rng(int(draw))
         time = positive_number(time, "time")
@@ -202,7 +211,7 @@ def simulate(
     return Simulation(f, feedback, noise, random_generator(rng))
 
 
-def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
+def _mean(f: Callable[[Floats], Floats], region: ProductRegion, feedback: Feedback) -> float:
     """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
     rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
     exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
@@ -228,11 +237,11 @@ def _differ(coarse: Floats, fine: Floats) -> bool:
     return len(fine) > len(coarse) and bool(np.ptp(fine) > 0)
 
 
-def _cubature(f: Callable[[Floats], Floats], space: Any, rules: Iterable[Any]) -> tuple[float, float]:
+def _cubature(f: Callable[[Floats], Floats], space: AxisSpace, rules: Iterable[Rule]) -> tuple[float, float]:
     """Return the mean of f by a rule along each axis, and the largest absolute value that it has seen."""
     places, shares = zip(*rules, strict=True)
     grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
-    values = f(space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
+    values = f(native(space.axes, grid))  # rules are in the units of the axes: decades, if logarithmic
     size = float(np.max(np.abs(values)))
     values = values.reshape([len(place) for place in places])
     for weights in reversed(shares):

@@ -10,19 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonal.errors import attribute
-from zonal.spaces.axes import Axis
-from zonal.spaces.axis_space import AxisSpace
-from zonal.spaces.base import Node, Overlapping, Region, Space, with_feedback
+from zonal.spaces.axes import Axis, ContinuousAxis
+from zonal.spaces.axis_space import AxisSpace, ProductRegion
+from zonal.spaces.base import Node, Overlapping, Partition, Region, Space, as_region, is_one_region, with_feedback
 from zonal.spaces.box import Box, Product, has_symbols
 from zonal.spaces.categorical import CategoricalAxis
-from zonal.spaces.continuous import ContinuousAxis
-from zonal.spaces.finite import FiniteSpace, Level
+from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
+from zonal.spaces.partition import Level
 from zonal.spaces.points import Points
-from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.sequences import Sequences
-from zonal.spaces.subset_region import SubsetRegion
 
 
 def as_space(given: Any) -> Any:
@@ -48,6 +46,7 @@ __all__ = [
     "FiniteSpace",
     "Node",
     "Overlapping",
+    "Partition",
     "Points",
     "Product",
     "ProductRegion",
@@ -55,6 +54,8 @@ __all__ = [
     "PeriodicAxis",
     "Sequences",
     "Space",
+    "as_region",
     "as_space",
+    "is_one_region",
     "with_feedback",
 ]

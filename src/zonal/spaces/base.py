@@ -115,11 +115,6 @@ class Region(ABC):
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
 
-    @property
-    @abstractmethod
-    def share(self) -> float:
-        """How much of the space lies in the region; every symbol counts as one."""
-
     @abstractmethod
     def overlaps(self, other: Region) -> bool:
         """Tell whether another region of the same space overlaps this one."""
@@ -161,6 +156,73 @@ class Region(ABC):
         return self.feedback
 
 
+class Partition(ABC):
+    """The tree of a space: how many cells there are at each depth, and how a cell is split.
+
+    A cell is a row of integers: the numbers of its parts, one per axis, or the run of its members.
+    """
+
+    @abstractmethod
+    def whole(self) -> Ints:
+        """Return the whole space as integers, one row."""
+
+    @abstractmethod
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and their integers as those of `whole`, one row each."""
+
+    @abstractmethod
+    def splittable(self, depth: int, indices: Ints) -> Flags | bool:
+        """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
+
+    @abstractmethod
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+
+    def slots(self, depth: int) -> int:
+        """Return the number of possible indices at a depth."""
+        return self.count(depth)
+
+    @abstractmethod
+    def max_depth(self) -> int | None:
+        """Return the depth of the deepest cells, None if there is no limit."""
+
+    @abstractmethod
+    def default_depth(self) -> int:
+        """Return the depth of the smallest regions if none are given."""
+
+    @abstractmethod
+    def leaves(self, depth: int) -> int:
+        """Return the number of leaves if the tree ended at a depth, including those above it."""
+
+    @abstractmethod
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the leaves if the tree ended at a depth, by number."""
+
+    @abstractmethod
+    def leaf_regions(self, depth: int) -> Sequence[Region]:
+        """Return the leaves if the tree ended at a depth."""
+
+    @abstractmethod
+    def representative_cells(self, depth: int, most: int) -> list[Node]:
+        """Return at most so many cells that represent all of a depth."""
+
+    @abstractmethod
+    def n_descendants(self, depth: int, bottom: int) -> int:
+        """Return the number of cells of the depth `bottom`, or of members, in the largest cell of a depth."""
+
+    @abstractmethod
+    def grain(self, depth: int) -> str:
+        """Return the size of the cells of a depth, for people."""
+
+    @abstractmethod
+    def reach(self, depth: int, feedback: Feedback) -> Floats:
+        """Return the largest distance, by axis, between a sampled point and any point of a cell of a depth."""
+
+    def warning(self, n_measurements: int) -> str:
+        """Return why a search with so many measurements has no prospect; "" if it may have."""
+        return ""
+
+
 class Space(ABC):
     """A set of possible measurements, and how a region is split. It is a value: copies are the same object."""
 
@@ -180,6 +242,11 @@ class Space(ABC):
         """Whether this is a space of axes that all have distances."""
         return self.axes is not None and len(self.continuous_axes) == len(self.axes)
 
+    @property
+    @abstractmethod
+    def partition(self) -> Partition:
+        """The tree: how many cells there are at each depth, and how they are split."""
+
     @abstractmethod
     def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
         """Return the region of a node of the tree."""
@@ -188,76 +255,32 @@ class Space(ABC):
     def split(self, region: Region) -> tuple[Region, ...]:
         """Return the children of a cell of the tree, in order."""
 
-    @abstractmethod
-    def splittable(self, depth: int, indices: Ints) -> Flags | bool:
-        """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
+    def max_depth(self) -> int | None:
+        """Return the depth of the deepest cells of the tree, None if there is no limit."""
+        return self.partition.max_depth()
 
     def may_split(self, region: Region) -> bool:
         """Tell whether a cell has children, none of them smaller than the smallest useful size."""
         if region.node is None:
             return False
         depth, index = region.node
-        return bool(np.all(self.splittable(depth, np.array([index]))))
+        return bool(np.all(self.partition.splittable(depth, np.array([index]))))
 
     @abstractmethod
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
 
     @abstractmethod
-    def whole(self) -> Ints:
-        """Return the whole space as numbers: of the parts of a cell, or its run of members, one row."""
-
-    @abstractmethod
-    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
-        """Return the children of a cell: their indices, and their numbers as those of `whole`, one row each."""
-
-    @abstractmethod
     def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> Region:
         """Return the region of a node, given its numbers."""
-
-    @abstractmethod
-    def leaves(self, depth: int) -> int:
-        """Return the number of leaves if the tree ended at a depth, including those above it."""
-
-    @abstractmethod
-    def leaf(self, depth: int, number: int) -> Node:
-        """Return one of the leaves if the tree ended at a depth, by number."""
-
-    @abstractmethod
-    def every(self, depth: int) -> Sequence[Region]:
-        """Return the leaves if the tree ended at a depth."""
-
-    @abstractmethod
-    def representative_cells(self, depth: int, most: int) -> list[Node]:
-        """Return at most so many cells that represent all of a depth."""
-
-    @abstractmethod
-    def n_descendants(self, depth: int, bottom: int) -> int:
-        """Return the number of cells of the depth `bottom`, or of members, in the largest cell of a depth."""
-
-    @abstractmethod
-    def default_depth(self) -> int:
-        """Return the depth of the smallest regions if none are given."""
 
     @abstractmethod
     def with_smallest(self) -> Self:
         """Return the space with a smallest region: its own, or that of a search without one."""
 
     @abstractmethod
-    def grain(self, depth: int) -> str:
-        """Return the size of the cells of a depth, for people."""
-
-    @abstractmethod
     def sides(self) -> Floats:
         """Return the width of the whole space along each axis or feature, shape (d,)."""
-
-    @abstractmethod
-    def reach(self, depth: int, feedback: Feedback) -> Floats:
-        """Return the largest distance, by axis, between a sampled point and any point of a cell of a depth."""
-
-    @abstractmethod
-    def check_feedback(self, feedback: Feedback) -> None:
-        """Raise if a feedback has no meaning here."""
 
     @abstractmethod
     def layout(self, feedback: Feedback) -> ProductLayout | SubsetLayout:
@@ -270,39 +293,8 @@ class Space(ABC):
         """Return what measurements of regions average over, with the default feedback or each with its own."""
 
     @abstractmethod
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
-
-    def slots(self, depth: int) -> int:
-        """Return the number of possible indices at a depth."""
-        return self.count(depth)
-
-    @abstractmethod
-    def max_depth(self) -> int | None:
-        """Return the depth of the deepest cells, None if there is no limit."""
-
-    @abstractmethod
     def region(self, what: RegionLike, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
-
-    def warning(self, n_measurements: int) -> str:
-        """Return why a search with so many measurements has no prospect; "" if it may have."""
-        return ""
-
-    def as_region(self, what: RegionLike, feedback: Feedback | None = None) -> Region:
-        """Return a region of this space, given as such or described; raise if it is of another."""
-        if not isinstance(what, Region):
-            return self.region(what, feedback)
-        if what.space != self:
-            raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
-        return what if feedback is None else with_feedback(what, checked_view(feedback))
-
-    def is_one(self, what: RegionLike | Sequence[RegionLike]) -> bool:
-        """Tell whether `what` describes one region, not several."""
-        if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
-            return True
-        first = next(iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None)
-        return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)
 
     @abstractmethod
     def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
@@ -337,7 +329,7 @@ def checked_node(node: Node, space: Space) -> Node:
     """Check that a node exists, and return it as two numbers."""
     with suppress(Exception):  # whatever a user's object raises
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
-        if depth <= DEEPEST and index < space.slots(depth):
+        if depth <= DEEPEST and index < space.partition.slots(depth):
             return depth, index
     problem = "a node is (depth, index) with index below the number of cells at that depth"
     raise InvalidInput(problem, node, "Pass for example (0, 0).")
@@ -350,6 +342,23 @@ def checked_view(feedback: Feedback | None) -> Feedback | None:
         able, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one, with parentheses: zn.Mean()."
     )
     return feedback
+
+
+def as_region(space: Space, what: RegionLike, feedback: Feedback | None = None) -> Region:
+    """Return a region of a space, given as such or described; raise if it is of another."""
+    if not isinstance(what, Region):
+        return space.region(what, feedback)
+    if what.space != space:
+        raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
+    return what if feedback is None else with_feedback(what, checked_view(feedback))
+
+
+def is_one_region(space: Space, what: RegionLike | Sequence[RegionLike]) -> bool:
+    """Tell whether `what` describes one region of a space, not several."""
+    if isinstance(what, (Region, Mapping, str)) or not is_listed(what):
+        return True
+    first = next(iter(what if isinstance(what, Sequence) else listed(what, "a region", "Pass one.")), None)
+    return first is not None and not isinstance(first, (Region, Mapping)) and space._lists_one(what, first)
 
 
 def with_feedback(region: Region, feedback: Feedback | None) -> Region:
@@ -377,6 +386,7 @@ def forbidden_rule(space: Space, forbidden: Forbidden) -> Callable[[Region], boo
     problem, fix = "forbidden must be regions", "Pass a region, a list of regions, or a function of a region."
     once = isinstance(forbidden, Iterator)  # which can be read once only
     given = listed(forbidden, problem, fix) if once else cast("RegionLike | Sequence[RegionLike]", forbidden)
-    regions = [given] if space.is_one(given) else listed(given, problem, fix)
-    excluded = tuple(map(space.as_region, regions))
+    single = is_one_region(space, given)
+    regions = [cast("RegionLike", given)] if single else listed(given, problem, fix)
+    excluded = tuple(as_region(space, region) for region in regions)
     return Overlapping(excluded) if excluded else None

@@ -6,7 +6,6 @@ level of the tree is a few arrays. `points.py` and `hierarchy.py` define how a c
 
 from __future__ import annotations
 
-import itertools
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,47 +17,116 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Flags, Floats, Ints
-from zonal.errors import InvalidInput, reject, require, whole_number
+from zonal._types import Floats, Ints
+from zonal.errors import InvalidInput, reject, require
 from zonal.io.dataframes import Labels, as_label, as_series, in_order
 from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
 from zonal.spaces.base import RESTORE, Node, Region, RegionLike, Space, as_array, checked_node, checked_view
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
-from zonal.spaces.subset_region import SubsetRegion
+from zonal.spaces.partition import NO_CELLS, FinitePartition, Level, divides
 
 
-@dataclass(frozen=True)
-class Level:
-    """The cells of one depth: members `start` to `stop`; their children are `children` cells from `first` on."""
+@dataclass(frozen=True, repr=False)
+class SubsetRegion(Region):
+    """A set of members.
 
-    start: Ints
-    stop: Ints
-    first: Ints
-    children: Ints
+    ``bounds`` are the minimum and maximum of each feature, ``center`` is the weighted mean of the features (for
+    codes, NaN where they differ), and ``members`` are the user's row numbers.
+    """
 
+    space: FiniteSpace
+    _run: tuple[int, int] = (0, 0)  # the first position, and that after the last
+    _chosen: tuple[int, ...] | None = None  # the positions, if they are no run
 
-NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
+    @property
+    def key(self) -> Hashable:
+        """A value that differs between regions of the same space."""
+        return self._run if self._chosen is None else self._chosen
 
+    @property
+    def name(self) -> str:
+        """A readable name: ``"2 points: dose 4..8"``, ``"NSW > Mid North Coast"``."""
+        return self.space._describe(self)
 
-def _part(above: Level, below: Level) -> bool:
-    """Tell whether the cells of a level partition those of the level above."""
-    number, children = len(below.start), above.children
-    columns = (below.start, below.stop, below.first, below.children)
-    if {(column.dtype.kind, column.shape) for column in columns} != {("i", (number,))}:
-        return False
-    counted = 0 <= children.min() <= children.max() <= number == children.sum()
-    if not (number and counted):
-        return not (number or children.any())
-    parent = np.repeat(np.arange(len(children)), children)
-    begins = np.append(True, parent[1:] != parent[:-1])
-    ends = np.append(begins[1:], True)
-    return bool(
-        np.array_equal(above.first, np.cumsum(children) - children)
-        and np.array_equal(below.start, np.where(begins, above.start[parent], np.roll(below.stop, 1)))
-        and np.array_equal(below.stop[ends], above.stop[parent[ends]])
-        and (below.start < below.stop).all()
-    )
+    def as_dict(self) -> dict[str, Any]:
+        """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return self.space._as_dict(self)
+
+    @cached_property
+    def positions(self) -> Ints:
+        """The members' positions in the order of the tree."""
+        return np.arange(*self._run) if self._chosen is None else np.array(self._chosen, dtype=np.intp)
+
+    @property
+    def members(self) -> Ints:
+        """The members' row numbers, in the user's order."""
+        return np.asarray(self.space.rows[self.positions])
+
+    @property
+    def bounds(self) -> Floats:
+        """Minimum and maximum of each feature, shape (d, 2)."""
+        inside = self.space.features[self.positions]
+        return np.stack([inside.min(axis=0), inside.max(axis=0)], axis=1)
+
+    @property
+    def center(self) -> Floats:
+        """The weighted mean of the features, shape (d,)."""
+        at = self.positions
+        inside = self.space.features[at]
+        if self.space.is_categorical:
+            return np.where((inside == inside[0]).all(axis=0), inside[0], np.nan)
+        return np.asarray(np.average(inside, axis=0, weights=self.space.weights[at]))
+
+    @property
+    def widths(self) -> Floats:
+        """The extent of each feature, shape (d,)."""
+        low, high = self.bounds.T
+        return np.asarray(high - low)
+
+    @property
+    def weight(self) -> float:
+        """The total weight of the members."""
+        # A difference of cumulative weights would lose light members behind heavy ones.
+        return float(self.space.weights[self.positions].sum())
+
+    @property
+    def points(self) -> Floats:
+        """The features of the members that are measured, shape (n, d)."""
+        return np.asarray(self.space.features[self._viewer().seen(self)[0]])
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the members that are measured, shape (n,); they add up to 1."""
+        return self._viewer().seen(self)[1]
+
+    @property
+    def x(self) -> Any:
+        """The centre; for leaves without features the name."""
+        return self.name if self.space.is_categorical else self.center
+
+    def overlaps(self, other: Region) -> bool:
+        """Tell whether a region of the same space shares members with this one."""
+        theirs = self._neighbour(other)
+        if self._chosen is None and theirs._chosen is None:
+            return self._run[0] < theirs._run[1] and theirs._run[0] < self._run[1]
+        return bool(np.isin(self.positions, theirs.positions).any())
+
+    def contains(self, other: Region) -> bool:
+        """Tell whether all members of a region of the same space are members of this one."""
+        theirs = self._neighbour(other)
+        if self._chosen is None and theirs._chosen is None:
+            return self._run[0] <= theirs._run[0] and theirs._run[1] <= self._run[1]
+        return bool(np.isin(theirs.positions, self.positions).all())
+
+    def _sample(self, number: int, rng: np.random.Generator) -> Any:
+        weights = self.space.weights[self.positions]
+        drawn = rng.choice(self.positions, number, p=weights / weights.sum())
+        if self.space.is_categorical:
+            distinct, of_drawn = np.unique(drawn, return_inverse=True)
+            names = [self.space.region([int(self.space.rows[place])]).name for place in distinct]
+            return [names[at] for at in of_drawn.tolist()]
+        return np.asarray(self.space.features[drawn])
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -123,6 +191,15 @@ class FiniteSpace(Space):
         """The numbers of the features that have distances."""
         return () if self.is_categorical else tuple(range(self.d))
 
+    @cached_property
+    def partition(self) -> FinitePartition:
+        """The tree, level by level."""
+        return FinitePartition(self)
+
+    def max_depth(self) -> int:
+        """Return the depth of the deepest cells of the tree."""
+        return self.partition.max_depth()
+
     def with_smallest(self) -> Self:
         """Return the space itself: its members are its smallest regions."""
         return self
@@ -145,62 +222,10 @@ class FiniteSpace(Space):
             and self.rows.dtype.kind == "i"
             and self.rows.shape == (size,)
             and np.array_equal(np.sort(self.rows), np.arange(size))
-            and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
+            and all(map(divides, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
         require(right, "these are not members that Zonal has sorted", self, RESTORE)
         hash(self)  # raises if labels cannot be hashed
-
-    def level(self, depth: int) -> Level:
-        """Return the cells of a depth; none beyond the deepest level."""
-        return self._levels[depth] if depth < len(self._levels) else NO_CELLS
-
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
-        return len(self.level(whole_number(depth, "depth", 0)).start)
-
-    def leaves(self, depth: int) -> int:
-        """Return the number of leaves if the tree ended at a depth, including those above it."""
-        return self.count(depth) + sum(map(len, self._ends[:depth]))
-
-    def leaf(self, depth: int, number: int) -> Node:
-        """Return one of the leaves if the tree ended at a depth, by number."""
-        for above, ends in enumerate(self._ends[:depth]):
-            if number < len(ends):
-                return above, int(ends[number])
-            number -= len(ends)
-        return depth, number
-
-    def every(self, depth: int) -> list[SubsetRegion]:
-        """Return the leaves if the tree ended at a depth."""
-        return [self.cell(self.leaf(depth, number)) for number in range(self.leaves(depth))]
-
-    @cached_property
-    def _ends(self) -> list[Ints]:
-        """The cells without children, by depth."""
-        return [np.flatnonzero(level.children == 0) for level in self._levels]
-
-    def grain(self, depth: int) -> str:
-        """Return the size of the smallest cells if the tree ended at a depth, for people."""
-        above = zip(self._levels[:depth], self._ends, strict=False)
-        cells = [*above, (self.level(depth), slice(None))]
-        start, stop = (
-            np.concatenate([getattr(level, edge)[at] for level, at in cells]) for edge in ("start", "stop")
-        )
-        if (stop - start == 1).all():
-            return f"single {self._called}"
-        weights = sums(self.weights, start, stop)
-        return f"{self._called} of weight {weights.min():.4g} to {weights.max():.4g}"
-
-    def representative_cells(self, depth: int, most: int) -> list[Node]:
-        """Return cells that represent all of a depth: some of them, spread evenly."""
-        number = self.count(depth)
-        spread = np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
-        return [(depth, index) for index in spread.tolist()]
-
-    def n_descendants(self, depth: int, bottom: int) -> int:
-        """Return the number of members in the largest cell of a depth."""
-        level = self.level(depth)
-        return int((level.stop - level.start).max())
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by label."""
@@ -210,44 +235,23 @@ class FiniteSpace(Space):
         require(self.labels is not None, problem, self, "Pass one per point, in order.")
         return by_name(values, [str(label) for label in self.label_sets[0]], what)
 
-    def max_depth(self) -> int:
-        """Return the depth of the deepest cells."""
-        return len(self._levels) - 1
-
-    default_depth = max_depth  # single members are the smallest regions
-
     def cell(self, node: Node, feedback: Feedback | None = None) -> SubsetRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
-        level = self.level(depth)
-        start, stop = int(level.start[index]), int(level.stop[index])
-        return SubsetRegion(self, (depth, index), checked_view(feedback), start, stop)
+        level = self.partition.level(depth)
+        run = int(level.start[index]), int(level.stop[index])
+        return SubsetRegion(self, (depth, index), checked_view(feedback), run)
 
     def seen(self, node: Node, cell: Ints, feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a node, given the run of its members."""
-        return SubsetRegion(self, node, feedback, int(cell[0]), int(cell[1]))
-
-    def whole(self) -> Ints:
-        """Return the whole space as a run of members, shape (1, 2)."""
-        return np.array([[0, self.size]])
-
-    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
-        """Return the children of a cell: their indices, and the runs of their members, one row each."""
-        level, below = self.level(depth), self.level(depth + 1)
-        first = int(level.first[index])
-        children = np.arange(first, first + int(level.children[index]))
-        return children, np.stack([below.start[children], below.stop[children]], axis=1)
-
-    def splittable(self, depth: int, indices: Ints) -> Flags:
-        """Tell which cells of a depth have children, none of them below the smallest useful weight."""
-        return np.asarray(self.level(depth).children[indices] > 0)
+        return SubsetRegion(self, node, feedback, (int(cell[0]), int(cell[1])))
 
     def split(self, region: Region) -> tuple[SubsetRegion, ...]:
         """Return the children of a cell of the tree, in order."""
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        children = zip(*self.children(depth, index, self.whole()[0]), strict=True)
+        children = zip(*self.partition.children(depth, index, self.partition.whole()[0]), strict=True)
         return tuple(self.seen((depth + 1, int(child)), cell, region.feedback) for child, cell in children)
 
     def sides(self) -> Floats:
@@ -258,21 +262,6 @@ class FiniteSpace(Space):
     def _sides(self) -> Floats:
         extent = self.features.max(axis=0) - self.features.min(axis=0)
         return np.where(extent > 0, extent, 1.0) if not self.is_categorical else np.ones(self.d)
-
-    def reach(self, depth: int, feedback: Feedback) -> Floats:
-        """Return the largest range of each feature in a cell of a depth; for codes, 1 if there are several."""
-        level = self.level(depth)
-        if not len(level.start):
-            return np.zeros(self.d)
-        edges = np.stack([level.start, level.stop], axis=1).ravel()
-        padded = np.concatenate([self.features, self.features[-1:]])
-        high, low = (np.asarray(pick.reduceat(padded, edges, axis=0))[::2] for pick in (np.maximum, np.minimum))
-        extent = (high - low).max(axis=0)
-        return (extent > 0).astype(float) if self.is_categorical else np.asarray(extent)
-
-    def check_feedback(self, feedback: Feedback) -> None:
-        """Raise if a feedback has no meaning here."""
-        feedback.seen(self.cell((0, 0)))
 
     def layout(self, feedback: Feedback) -> SubsetLayout:
         """Return the layout of the footprints."""
@@ -315,8 +304,8 @@ class FiniteSpace(Space):
     def _at(self, places: list[int], feedback: Feedback | None) -> SubsetRegion:
         """Return the region of the members at some positions, in order."""
         if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
-            return SubsetRegion(self, None, feedback, places[0], places[-1] + 1)
-        return SubsetRegion(self, None, feedback, -1, -1, tuple(places))
+            return SubsetRegion(self, None, feedback, (places[0], places[-1] + 1))
+        return SubsetRegion(self, None, feedback, (-1, -1), tuple(places))
 
     def _listed(self, what: RegionLike | None) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
@@ -341,35 +330,3 @@ class FiniteSpace(Space):
             fix = f"Pass names such as {next(iter(self.label_sets[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)
         return row
-
-
-def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
-    """Return the sum over each of some runs of members; differences of cumulative sums would lose digits."""
-    edges = np.stack([start, stop], axis=1).ravel()
-    return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
-
-
-def nested_levels(paths: list[tuple[str, ...]], weights: Floats, least: float) -> list[Level]:
-    """Return the levels of the tree of some paths, without children below the smallest weight."""
-    runs: list[tuple[int, int]] = [(0, len(paths))]
-    levels: list[Level] = []
-    while runs:
-        below: list[tuple[int, int]] = []
-        cells = []
-        for start, stop in runs:
-            children = _children(paths, start, stop, len(levels))
-            if least and any(float(weights[a:b].sum()) < least for a, b in children):
-                children = []
-            cells.append((start, stop, len(below), len(children)))
-            below += children
-        levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
-        runs = below
-    return levels
-
-
-def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
-    """Return the runs of leaves whose paths go on alike at a depth; none if the path ends there."""
-    if len(paths[start]) <= depth:
-        return []
-    edges = [row for row in range(start + 1, stop) if paths[row][depth] != paths[row - 1][depth]]
-    return list(itertools.pairwise([start, *edges, stop]))

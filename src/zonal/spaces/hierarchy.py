@@ -33,7 +33,7 @@ from zonal.io.dataframes import (
 from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike
-from zonal.spaces.finite import FiniteSpace, nested_levels
+from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
     JOINT,
@@ -44,7 +44,7 @@ from zonal.spaces.hierarchy_names import (
     path_of_name,
 )
 from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
-from zonal.spaces.subset_region import SubsetRegion
+from zonal.spaces.partition import nested_levels
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
@@ -262,7 +262,7 @@ class Hierarchy(FiniteSpace):
 
     def _of_path(self, path: tuple[str, ...], feedback: Feedback | None) -> SubsetRegion:
         """Return the region of a path: a cell, unless the tree ends above it."""
-        inside, level = self.below(path), self.level(len(path))
+        inside, level = self.below(path), self.partition.level(len(path))
         index = int(np.searchsorted(level.start, inside[0]))
         edges = inside[0], inside[-1] + 1
         if index < len(level.start) and (level.start[index], level.stop[index]) == edges:

@@ -16,9 +16,9 @@ from zonal.io.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import ROUNDING, Node, PartLike, RegionLike, as_array
-from zonal.spaces.finite import FiniteSpace, Level, sums
+from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
-from zonal.spaces.subset_region import SubsetRegion
+from zonal.spaces.partition import Level, sums
 
 
 @hinting()

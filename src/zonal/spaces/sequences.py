@@ -15,10 +15,10 @@ from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_o
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.axes import Symbol, alike
-from zonal.spaces.axis_space import AxisSpace
+from zonal.spaces.axis_space import AxisSpace, ProductRegion
 from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, as_array
 from zonal.spaces.categorical import CategoricalAxis
-from zonal.spaces.product_region import ProductRegion
+from zonal.spaces.partition import AxisPartition
 
 SEQUENCE = "sequence"  # the key of a region in a mapping
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
@@ -34,6 +34,33 @@ OF_AMINO_ACIDS = {"B": "DN", "Z": "EQ", "J": "IL", "X": AMINO_ACIDS}  # the same
 
 TOO_MANY = 1 << 32  # pools, of which a search sees too few if it cannot try every symbol at every position
 HOPELESS = 1 << 63  # pools, which cannot even be numbered
+
+
+class SequencePartition(AxisPartition):
+    """The tree of sequences, of which one more position is fixed at each depth."""
+
+    def warning(self, n_measurements: int) -> str:
+        """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
+        positions = self.max_depth() or 0
+        pools, needed = self._arity**positions, self._arity * positions
+        if pools <= TOO_MANY or (needed <= n_measurements and pools < HOPELESS):
+            return ""
+        return (
+            f"there are {self._arity}^{positions} smallest pools, and the tree fixes one position at a time: each "
+            f"average is over all the rest, and {needed} measurements try every symbol at every position once "
+            f"(budget: {n_measurements}). Pass a larger smallest=, fewer positions, or candidates as Points or "
+            "Hierarchy."
+        )
+
+    def grain(self, depth: int) -> str:
+        """Return how many sequences the pools of a depth have, for people."""
+        left = len(self._axes) - depth
+        many = self._arity**left
+        return (
+            f"pools of {many if many <= TOO_MANY else f'{self._arity}^{left}'} sequences"
+            if left
+            else "single sequences"
+        )
 
 
 @hinting()
@@ -126,28 +153,10 @@ class Sequences(AxisSpace):
         left = self.length - fixed
         return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
-    def warning(self, n_measurements: int) -> str:
-        """Return why a search by first symbols has no prospect with so many measurements; "" if it may have."""
-        positions = self.max_depth() or 0
-        pools, needed = self.arity**positions, self.arity * positions
-        if pools <= TOO_MANY or (needed <= n_measurements and pools < HOPELESS):
-            return ""
-        return (
-            f"there are {self.arity}^{positions} smallest pools, and the tree fixes one position at a time: each "
-            f"average is over all the rest, and {needed} measurements try every symbol at every position once "
-            f"(budget: {n_measurements}). Pass a larger smallest=, fewer positions, or candidates as Points or "
-            "Hierarchy."
-        )
-
-    def grain(self, depth: int) -> str:
-        """Return how many sequences the pools of a depth have, for people."""
-        left = self.length - depth
-        many = self.arity**left
-        return (
-            f"pools of {many if many <= TOO_MANY else f'{self.arity}^{left}'} sequences"
-            if left
-            else "single sequences"
-        )
+    @cached_property
+    def partition(self) -> SequencePartition:
+        """The tree: which position is fixed at each depth."""
+        return SequencePartition(self)
 
     def region(self, what: RegionLike, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.

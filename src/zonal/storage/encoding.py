@@ -12,23 +12,36 @@ import math
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal import spaces
+from zonal._types import Json
 from zonal.engine import events
 from zonal.errors import StudyFileError
 from zonal.gp import hyperparameters
 from zonal.kernels import base
+from zonal.kernels.feedback import Feedback
+from zonal.policies.base import Policy
 from zonal.spaces import Region
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-JsonObject = dict[str, Any]
-Marker = Callable[[Any], JsonObject | None]  # returns the mark of a value that is not stored; None if it is
+
+class HasFields(Protocol):
+    """An instance of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+JsonObject = dict[str, Json]
+Plain = NDArray[np.generic] | np.generic | float | str | None
+Part = base.Kernel | Feedback | Policy | spaces.Space | spaces.Region | events.Event | HasFields
+Storable: TypeAlias = "Plain | Part | Mapping[str, Storable] | Sequence[Storable] | Callable[..., Storable]"
+Marker = Callable[[Storable], JsonObject | None]  # returns the mark of a value that is not stored; None if it is
+T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
@@ -71,7 +84,7 @@ def stored_fields(kind: type) -> tuple[str, ...] | None:
     return tuple(part.name for part in fields(kind) if part.name != skipped)
 
 
-def user_classes(value: Any) -> dict[str, type]:
+def user_classes(value: Storable) -> dict[str, type]:
     """Return the classes in a value that are not Zonal's, by name."""
     if type(value) in PLAIN:
         return {}
@@ -83,7 +96,7 @@ def user_classes(value: Any) -> dict[str, type]:
     return classes
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _parts(value: Storable) -> Iterable[Storable]:
     """Return the fields or items of a value; a class has none."""
     kind: type = type(value)
     names = stored_fields(kind)
@@ -94,7 +107,7 @@ def _parts(value: Any) -> Iterable[Any]:
     return value if isinstance(value, tuple | list) else ()
 
 
-def encode(value: Any, mark: Marker | None = None) -> Json:
+def encode(value: Storable, mark: Marker | None = None) -> Json:
     """Return a value as JSON types."""
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -111,13 +124,13 @@ def encode(value: Any, mark: Marker | None = None) -> Json:
     return _by_fields(value, mark)
 
 
-def _listed(items: Sequence[Any], mark: Marker | None) -> Json:
+def _listed(items: Sequence[Storable], mark: Marker | None) -> Json:
     if len(items) >= MIN_PACKED and all(type(item) is int for item in items):
         return _packed(np.array(items), "numbers")
     return [encode(item, mark) for item in items]
 
 
-def _by_fields(value: Any, mark: Marker | None) -> Json:
+def _by_fields(value: Storable, mark: Marker | None) -> Json:
     """Return a value by its fields, a class by its name, or the mark of what is not stored."""
     marked = None if mark is None else mark(value)
     if marked is not None:
@@ -131,7 +144,7 @@ def _by_fields(value: Any, mark: Marker | None) -> Json:
     return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts}}
 
 
-def _packed(array: NDArray[Any], kind: str) -> Json:
+def _packed(array: NDArray[np.generic], kind: str) -> Json:
     """Return an array, compressed, its numbers as little-endian bytes."""
     if array.dtype.kind not in "iufb":
         raise NotStorable(array)
@@ -152,7 +165,8 @@ def objects_in(document: Json) -> Iterator[JsonObject]:
 
 def array_bytes(packed: JsonObject) -> int:
     """Return the size that a stored array claims to have, in bytes."""
-    dtype, shape = np.dtype(packed["kind"]), packed["shape"]
+    shape: Any = packed["shape"]
+    dtype = np.dtype(str(packed["kind"]))
     if dtype.kind not in "iufb" or not all(isinstance(length, int) and length >= 0 for length in shape):
         raise ValueError(f"arrays of {dtype}, {shape} are not possible")
     return int(dtype.itemsize * math.prod(shape))
@@ -164,17 +178,17 @@ class Decoder:
 
     classes: Mapping[str, type] = field(default_factory=dict)  # classes that may be named besides Zonal's
     given: Callable[[JsonObject], Any] | None = None  # returns what a mark stands for
-    space: Any = None  # of the study whose regions are read
+    space: spaces.Space | None = None  # of the study whose regions are read
     left: int = MAX_BYTES  # bytes that arrays may still take
 
     def __post_init__(self) -> None:
         self._makers: dict[str, Callable[..., Any]] = {}  # of values of a class from their fields, by its name
         self._readers: dict[str, Callable[[JsonObject], Any]] = {  # of what is not stored by the fields of a class
-            "float": lambda document: float(document["is"]),
-            "dict": lambda document: {key: self(item) for key, item in document["items"].items()},
+            "float": lambda document: float(str(document["is"])),
+            "dict": self._dict,
             "array": self._array,
             "numbers": lambda document: tuple(self._array(document).tolist()),
-            "class": lambda document: self._class(document["name"]),
+            "class": lambda document: self._class(str(document["name"])),
         }
         if self.given is not None:
             self._readers[GIVEN] = self.given
@@ -196,10 +210,14 @@ class Decoder:
         del parts["$"]
         return make(**parts)
 
-    def _maker(self, kind: type) -> Callable[..., Any]:
+    def _dict(self, document: JsonObject) -> dict[str, Storable]:
+        items: Any = document["items"]
+        return {key: self(item) for key, item in items.items()}
+
+    def _maker(self, kind: type[T]) -> Callable[..., T]:
         """Return what makes values of a class from their fields."""
         if issubclass(kind, Region):
-            return partial(kind, self.space)
+            return partial(kind, self.space)  # type: ignore[arg-type]  # it is read before any region
         by_init = not is_dataclass(kind) or kind.__dataclass_params__.init  # type: ignore[attr-defined]
         return kind if by_init else partial(_restored, kind)
 
@@ -213,29 +231,30 @@ class Decoder:
             )
         return kind
 
-    def _array(self, packed: JsonObject) -> NDArray[Any]:
+    def _array(self, packed: JsonObject) -> NDArray[np.generic]:
         """Return an array, after its size was checked."""
         size = array_bytes(packed)
         self.left -= size
         if self.left < 0:
             raise StudyFileError(f"{TOO_LARGE}; this one has {size}.")
         unpack = zlib.decompressobj()
-        content = unpack.decompress(base64.b64decode(packed["zlib"]), size + 1)
+        content = unpack.decompress(base64.b64decode(str(packed["zlib"])), size + 1)
         if len(content) != size or not unpack.eof:
             raise ValueError("an array is not as large as it claims")
-        dtype = np.dtype(packed["kind"])
-        array = np.frombuffer(content, dtype).reshape(packed["shape"]).astype(dtype.newbyteorder("="))
+        dtype = np.dtype(str(packed["kind"]))
+        shape: Any = packed["shape"]
+        array = np.frombuffer(content, dtype).reshape(shape).astype(dtype.newbyteorder("="))
         array.flags.writeable = False
         return array
 
 
-def _restored(kind: type, **parts: Any) -> Any:
+def _restored(kind: type[T], **parts: Storable) -> T:
     """Return a value whose constructor takes other arguments than its fields; it checks itself."""
-    strange = parts.keys() - set(stored_fields(kind) or ())
+    strange = parts.keys() - set(stored_fields(kind) or ())  # type: ignore[arg-type]  # classes can be hashed
     if strange:
         raise ValueError(f"{kind.__name__} has no {', '.join(strange)}")
-    value: Any = object.__new__(kind)
+    value = object.__new__(kind)
     for part, item in parts.items():
         object.__setattr__(value, part, item)
-    value.check()
+    value.check()  # type: ignore[attr-defined]  # as every class without a constructor of its fields has
     return value

@@ -34,6 +34,7 @@ from zonal.engine.events import Transaction
 from zonal.engine.settings import Settings
 from zonal.errors import StudyFileError, ZonalError
 from zonal.io.files import file_path
+from zonal.storage.encoding import Storable
 from zonal.storage.schema import FORMAT, DecodedSettings, format_fix, settings_from_json, settings_to_json
 
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
@@ -110,7 +111,7 @@ class Journal:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], given: Mapping[str, Any], classes: Mapping[str, type] | None = None
+        cls, path: str | os.PathLike[str], given: Mapping[str, Storable], classes: Mapping[str, type] | None = None
     ) -> tuple[Journal, list[Transaction]]:
         """Read a file; `given` are settings that the user defined, `classes` the user's classes by name."""
         target = file_path(path).absolute()
@@ -393,7 +394,7 @@ def _put_in_place(draft: Path, target: Path) -> None:
             os.close(folder)
 
 
-def _digest(before: bytes, *parts: object) -> bytes:
+def _digest(before: bytes, *parts: str | int) -> bytes:
     """Return a digest of a row and, through `before`, of all rows above it."""
     texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
     return hashlib.blake2b(

@@ -16,21 +16,24 @@ from functools import cache, cached_property
 from types import UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
+from zonal._types import Json
 from zonal.engine.events import Event, Transaction
 from zonal.engine.settings import Problem, Settings, checked_again
 from zonal.errors import InvalidInput, StudyFileError, ZonalError, require
 from zonal.kernels.base import Kernel
+from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Policy, PolicyContext, Shape
 from zonal.policies.knowledge_gradient import KnowledgeGradient
+from zonal.spaces import Region
 from zonal.storage.encoding import (
     DECODE_ERRORS,
     GIVEN,
     MAX_BYTES,
     TOO_LARGE,
     Decoder,
-    Json,
     JsonObject,
     NotStorable,
+    Storable,
     UnknownClass,
     array_bytes,
     encode,
@@ -49,7 +52,7 @@ EVENTS = frozenset(get_args(Event))
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
 
 
-def format_fix(number: object) -> str:
+def format_fix(number: Json) -> str:
     """Return what to do with a file or an export of another format."""
     newer = isinstance(number, int) and number > FORMAT
     return "Upgrade Zonal." if newer else "Open it with the release of Zonal that wrote it."
@@ -68,7 +71,7 @@ class Missing(Policy):
     expands_fully: bool = False
     measures_internal_nodes: bool = False
 
-    def __call__(self, *_: object) -> NoReturn:
+    def __call__(self, *_: Region) -> NoReturn:
         """Raise: it was not passed again."""
         raise StudyFileError(
             f"this needs the user's own {self.name}, which no file holds. Open it with {self.name}=..."
@@ -112,7 +115,7 @@ class DecodedSettings:
                 "this cannot be stored in a file", error.args[0], "Use Zonal's classes, or a study in memory."
             ) from None
 
-    def _mark(self, value: Any) -> JsonObject | None:
+    def _mark(self, value: Storable) -> JsonObject | None:
         """Return a mark for the kernel that was given, as a kernel or a function, and for a user's feedback."""
         kernel = self.settings.kernel
         kind: type = type(value)
@@ -122,7 +125,7 @@ class DecodedSettings:
             return {"$": GIVEN, "name": "feedback"}
         return None
 
-    def _given(self, mark: JsonObject) -> Any:
+    def _given(self, mark: JsonObject) -> Kernel | Feedback | None:
         """Return what a mark stands for."""
         return self._kernel if mark["name"] == "kernel" else self.settings.feedback
 
@@ -168,10 +171,10 @@ def settings_to_json(settings: Settings) -> str:
 
 def given_names(document: Json) -> list[str]:
     """Return the names of the settings in a document that the user defined, those within others too."""
-    return [mark["name"] for mark in objects_in(document) if mark.get("$") == GIVEN]
+    return [str(mark["name"]) for mark in objects_in(document) if mark.get("$") == GIVEN]
 
 
-def users_own(settings: Settings) -> dict[str, Any]:
+def users_own(settings: Settings) -> dict[str, Storable]:
     """Return the settings that the user defined: files cannot hold them, so they are passed again on opening."""
     values = {**vars(settings), "delta": getattr(settings.policy, "delta", None)}
     documents = {name: _encode_setting(name, value) for name, value in values.items() if name in USER_DEFINED}
@@ -190,9 +193,10 @@ def same_settings(stored: Settings, wanted: Settings, file: str, seed: bool) -> 
             )
 
 
-def _encode_setting(name: str, value: Any) -> Json:
+def _encode_setting(name: str, value: Storable) -> Json:
     """Return a setting as stored; if the user defined it, a mark, with its value where that can be stored."""
-    kind, strangers = type(value), user_classes(value)
+    kind: type = type(value)
+    strangers = user_classes(value)
     if not strangers:
         try:
             return encode(value)
@@ -200,12 +204,12 @@ def _encode_setting(name: str, value: Any) -> Json:
             if name not in USER_DEFINED:
                 raise
     if name == "policy" and zonal_classes().get(kind.__name__) is kind:
-        parts = {part.name: _encode_setting(part.name, getattr(value, part.name)) for part in fields(value)}
+        parts = {part: _encode_setting(part, getattr(value, part)) for part in stored_fields(kind) or ()}
         return {"$": kind.__name__, **parts}
     return _mark_of(name, value, strangers)
 
 
-def _mark_of(name: str, value: Any, strangers: Mapping[str, type]) -> JsonObject:
+def _mark_of(name: str, value: Storable, strangers: Mapping[str, type]) -> JsonObject:
     """Return the mark of a setting that the user defined, with its value if that can be stored by its classes."""
     shown = getattr(value, "__qualname__", type(value).__qualname__)
     mark = {"$": GIVEN, "name": name, "shown": value.shown if isinstance(value, Missing) else shown}
@@ -219,33 +223,36 @@ def _mark_of(name: str, value: Any, strangers: Mapping[str, type]) -> JsonObject
 
 
 def settings_from_json(
-    text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None
+    text: str, given: Mapping[str, Storable], classes: Mapping[str, type] | None = None
 ) -> DecodedSettings:
     """Return settings from text, with the user's settings and classes that are passed again."""
     missing: dict[str, str] = {}
     marks: dict[str, JsonObject] = {}  # of the user's settings, by name
     passed = {**(classes or {}), **user_classes(list(given.values()))}
 
-    def given_again(mark: JsonObject) -> Any:
-        name, value = mark["name"], given.get(mark["name"])
+    def given_again(mark: JsonObject) -> Storable:
+        name, shown = str(mark["name"]), str(mark["shown"])
+        value = given.get(name)
         marks[name] = mark
         if "is" in mark and (value is None or isinstance(value, type)):
             with suppress(UnknownClass):
-                return decode(mark["is"])
+                stored: Storable = decode(mark["is"])
+                return stored
         elif value is not None:
             return value
         if name in NEEDED:
             raise StudyFileError(
-                f"this study was made with the user's own {name} ({mark['shown']}), needed to read it. "
+                f"this study was made with the user's own {name} ({shown}), needed to read it. "
                 f"Open it with {name}=..."
             )
-        missing[name] = mark["shown"]
-        return Missing(name, mark["shown"], **{flag: mark[flag] for flag in POLICY_FLAGS if name == "policy"})
+        missing[name] = shown
+        return Missing(name, shown, **{flag: bool(mark[flag]) for flag in POLICY_FLAGS if name == "policy"})
 
     document = from_json(text)
     decode = Decoder(passed, given_again)
-    decode.space = decode(document.pop("space"))  # first, since regions refer to it
-    settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
+    space: Any = decode(document.pop("space"))
+    decode.space = space  # first, since regions refer to it
+    settings = Settings(space=space, **{name: decode(value) for name, value in document.items()})
     for name, value in given.items():
         fix = f"Leave {name}= out; to change it, start a new study."
         require(name in marks, f"this study's {name} is stored in its file", value, fix)
@@ -261,7 +268,7 @@ def settings_from_json(
     return DecodedSettings(settings, missing, passed)
 
 
-def _fits(value: Any, mark: JsonObject) -> bool:
+def _fits(value: Storable, mark: JsonObject) -> bool:
     """Tell whether a value, or its class, may be what a mark stands for."""
     if "is" not in mark or isinstance(value, type):
         return True
@@ -284,7 +291,7 @@ def _hints(kind: type) -> dict[str, Any]:
     return hints
 
 
-def _check_types(value: Any) -> None:
+def _check_types(value: Storable) -> None:
     """Raise TypeError if a field of a value, or of what it consists of, is not of the type that is declared."""
     kind: type = type(value)
     for name, hint in _hints(kind).items():
@@ -312,9 +319,10 @@ def _is(value: Any, hint: Any) -> bool:
     if not isinstance(kind, type):
         return True
     # A kernel's constructor checks its fields.
-    if isinstance(value, kind) and not isinstance(value, Kernel) and _has_parts(kind):
+    fits = isinstance(value, kind)
+    if fits and not isinstance(value, Kernel) and _has_parts(kind):
         _check_types(value)
-    return isinstance(value, kind)
+    return fits
 
 
 def _has_parts(kind: type) -> bool:

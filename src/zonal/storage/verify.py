@@ -15,11 +15,13 @@ from typing import Any
 
 from zonal.engine import commands, events, select
 from zonal.engine.events import Transaction
-from zonal.engine.possible import possible
+from zonal.engine.expand import possible
 from zonal.engine.settings import Settings
 from zonal.engine.state import State
 from zonal.errors import ZonalError, require
+from zonal.storage.encoding import Storable
 
+Parts = dict[str, Storable]  # of a value, by name
 CLOSE = 1e-6  # relative: BLAS libraries round differently
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -82,7 +84,7 @@ def _next_calls(
         except ZonalError as error:
             tried.setdefault(at, f" could not be decided again: {error}")
             return
-        now = decided.events.since(decided.events.size - (stop - at))
+        now = decided.events[len(decided.events) - (stop - at) :]
         differences = map(_unlike, map(_compared, batch[at:stop]), map(_compared, now))
         first = next(filter(None, differences), "")
         tried.setdefault(at, f": {first}")
@@ -90,7 +92,7 @@ def _next_calls(
             yield decided, stop
 
 
-def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
+def _unlike(was: Parts, now: Parts) -> str:
     """Return where the facts of two events differ first; "" if they do not."""
     for name in {**was, **now}:
         if name not in now:
@@ -102,7 +104,7 @@ def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
     return ""
 
 
-def _compared(event: Transaction) -> dict[str, Any]:
+def _compared(event: Transaction) -> Parts:
     """Return the facts of an event that are compared.
 
     Not compared: warnings, which decide nothing and may differ when a study is built at once; ids, which are
@@ -154,7 +156,7 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
             return state.apply_transaction(() if fact is None else (fact,))
 
 
-def difference(was: Any, now: Any, at: str = "") -> str:
+def difference(was: Storable, now: Storable, at: str = "") -> str:
     """Return where two values differ, other than by rounding, and how; "" if they do not."""
     if was is now:  # for example the space that all regions share
         return ""
@@ -165,7 +167,7 @@ def difference(was: Any, now: Any, at: str = "") -> str:
     return "" if _same(was, now) else f"{at[1:] or 'it'} was {was!r} and would be {now!r}"
 
 
-def _same(was: Any, now: Any) -> bool:
+def _same(was: Storable, now: Storable) -> bool:
     """Tell whether two values without parts are the same, up to rounding."""
     if isinstance(was, float) and isinstance(now, float):
         close = math.isclose(was, now, rel_tol=CLOSE, abs_tol=CLOSE**2)
@@ -173,7 +175,7 @@ def _same(was: Any, now: Any) -> bool:
     return bool(was == now)
 
 
-def _parts(value: Any) -> dict[Any, Any]:
+def _parts(value: Storable) -> Parts:
     """Return the parts of a value by name; none for a value without parts."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}

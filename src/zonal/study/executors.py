@@ -12,22 +12,46 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, runtime_checkable
+from typing import (
+    Any,
+    ParamSpec,
+    Protocol,
+    SupportsFloat,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 from zonal.engine.results import Trial
 from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, require, whole_number
-from zonal.spaces import Region
+from zonal.spaces import Region, Space
 
-Measure = Callable[..., Any]  # a region, and perhaps its time, to a value, or to (value, sem)
-Anywhere = Executor | Callable[[], Executor] | Any  # Any: a Dask client, which need not be installed
 
-KEPT = 8  # kits that a process keeps
+class DaskClient(Protocol):
+    """A client of a Dask cluster, whose library need not be installed."""
+
+    def get_executor(self, *, pure: bool) -> Executor:
+        """Return an executor on the cluster."""
+        ...
+
+
+# What an instrument returns: a value; with its standard error; or arguments of `Study.tell` by name.
+Told: TypeAlias = Mapping[str, object]
+Reading: TypeAlias = "SupportsFloat | tuple[SupportsFloat, SupportsFloat | None] | Told"
+Measure: TypeAlias = "Callable[..., Reading]"  # of a region, and perhaps its time
+Anywhere = Executor | Callable[[], Executor] | DaskClient | None
+
+Answer: TypeAlias = "Reading | ContextMissing"  # of a worker
+P = ParamSpec("P")
+T = TypeVar("T")
+
+KEPT = 8  # contexts that a process keeps
 DIED = 3  # executors that broke in a row, without a measurement in between
 
 
@@ -49,7 +73,7 @@ class Task:
     """A measurement pending."""
 
     region: Region
-    future: Future[Any]
+    future: Future[Any]  # of a reading; a worker may also answer that it lacks its context
     executor: Executor | None = None
     sent: bool = True  # the executor accepted it
     due: float = math.inf  # when it counts as late, by the monotonic clock
@@ -59,14 +83,14 @@ class Task:
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
-        if self.future.cancelled() or self.lacks_kit():
+        if self.future.cancelled() or self.lacks_context():
             return None, CancelledError("the measurement was cancelled before it began")
         error = self.future.exception()
         return (None, error) if error is not None else (self.future.result(), None)
 
     def let_go(self) -> None:
         """Keep the outcome and release the executor's future: a cluster need not store its result any longer."""
-        kept: Future[Any] = Future()
+        kept: Future[Answer] = Future()
         value, error = self.outcome()
         if error is None:
             kept.set_result(value)
@@ -78,10 +102,10 @@ class Task:
         """Tell whether its error is the executor's, not the measurement's."""
         return not self.sent or isinstance(error, BrokenExecutor | CancelledError)
 
-    def lacks_kit(self) -> bool:
-        """Tell whether a worker has answered that it lacks the kit."""
+    def lacks_context(self) -> bool:
+        """Tell whether a worker has answered that it lacks the context."""
         done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
-        return done and self.future.result() is ContextMissing.WHICH_KIT
+        return done and self.future.result() is ContextMissing.SEND_IT
 
 
 class InlineExecutor:
@@ -156,23 +180,23 @@ class FutureExecutor(InlineExecutor):
     def begin(self, trial: Trial) -> Task:
         """Send a region to be measured, without its space."""
         job = super().begin(trial)
-        if self._token not in _kits:  # workers that share or inherit this memory find it there
+        if self._token not in _contexts:  # workers that share or inherit this memory find it there
             _keep(self._token, WorkerContext(self._measure, job.region.space))
         if isinstance(self._measure, SimulatedInstrument):
             job.draw = self._measure.draw()
         self._send(job, None)
         return job
 
-    def _send(self, job: Task, kit: WorkerContext | None) -> None:
+    def _send(self, job: Task, context: WorkerContext | None) -> None:
         light = replace(job.region, space=None)  # type: ignore[arg-type]
         self._sent += 1
         call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
         job.executor = self._executor
         with warnings.catch_warnings():
-            if kit is not None:  # Dask warns about large arguments; this one is sent once per worker
+            if context is not None:  # Dask warns about large arguments; this one is sent once per worker
                 warnings.simplefilter("ignore")
             try:
-                job.future = self._executor.submit(_measure_there, call, light, job.draw, kit, job.time)
+                job.future = self._executor.submit(_measure_there, call, light, job.draw, context, job.time)
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
@@ -188,9 +212,9 @@ class FutureExecutor(InlineExecutor):
             self.news = True
 
     def done(self, jobs: Collection[Task]) -> list[Task]:
-        """Return those that are done; a worker that lacks the kit gets it, with the same job."""
+        """Return those that are done; a worker that lacks the context gets it, with the same job."""
         done = [job for job in jobs if job.future.done()]  # asked once: others may end meanwhile
-        unknowing = [job for job in done if job.lacks_kit()]
+        unknowing = [job for job in done if job.lacks_context()]
         for job in unknowing:
             self._send(job, WorkerContext(self._measure, job.region.space))
         done = [job for job in done if job not in unknowing]
@@ -219,8 +243,8 @@ class FutureExecutor(InlineExecutor):
             return False
 
     def close(self, unfinished: bool) -> None:
-        """Forget the kit, and end what was started here."""
-        _kits.pop(self._token, None)
+        """Forget the context, and end what was started here."""
+        _contexts.pop(self._token, None)
         if self._owned:
             self._executor.shutdown(wait=not unfinished)
 
@@ -238,12 +262,12 @@ def takes_time(measure: Measure) -> bool:
         return False
 
 
-def measured(measure: Any, region: Region, time: float | None) -> Any:
+def measured(measure: Measure, region: Region, time: float | None) -> Reading:
     """Return the measurement of a region, with a time if there is one."""
     return measure(region) if time is None else measure(region, time=time)
 
 
-def engine_for(
+def executor_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
 ) -> InlineExecutor:
     """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
@@ -258,25 +282,27 @@ def engine_for(
     if attribute(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         client: Any = where
         return FutureExecutor(measure, lambda: client.get_executor(pure=False), workers, False, timed)
+    start: Any = where
     if callable(where):
-        return FutureExecutor(measure, where, workers, True, timed)
-    return FutureExecutor(measure, lambda: where, workers, False, timed)
+        return FutureExecutor(measure, start, workers, True, timed)
+    return FutureExecutor(measure, lambda: start, workers, False, timed)
 
 
-def _started(start: Callable[..., Any]) -> Executor:
+def _started(start: Callable[[], Executor]) -> Executor:
     """Return an executor; raise if the function needs arguments, or returns something else."""
     try:
         inspect.signature(start).bind()
     except Exception:  # it needs arguments, or its signature is unknown
-        executor: Executor | Any = start
+        executor: Any = start
     else:
         executor = start()
     what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
     require(callable(attribute(executor, "submit")), what, executor, "Pass for example workers=4.")
-    return executor
+    started: Executor = executor
+    return started
 
 
-def _workers(executor: Any) -> int:
+def _workers(executor: Executor) -> int:
     """Return the number of workers of an executor, as far as it is known."""
     number = getattr(executor, "_max_workers", None)
     if number is None and hasattr(executor, "_client"):  # Dask's
@@ -289,9 +315,9 @@ def _workers(executor: Any) -> int:
 class Threads(Executor):
     """A thread for each measurement; they do not keep the program from ending."""
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+    def submit(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
         """Call a function in a thread of its own."""
-        future: Future[Any] = Future()
+        future: Future[T] = Future()
         future.set_running_or_notify_cancel()
 
         def run() -> None:
@@ -309,34 +335,38 @@ class WorkerContext:
     """What every measurement of a run needs: the function and the space."""
 
     measure: Measure
-    space: Any
+    space: Space
 
 
 class ContextMissing(Enum):
     """What a worker may answer instead of a value."""
 
-    WHICH_KIT = "send the kit too"
+    SEND_IT = "send the context too"
 
 
-_kits: dict[str, WorkerContext] = {}  # in this process, by token, the latest last
+_contexts: dict[str, WorkerContext] = {}  # in this process, by token, the latest last
 
 
-def _keep(token: str, kit: WorkerContext) -> None:
-    _kits[token] = kit
-    for old in list(_kits)[:-KEPT]:
-        _kits.pop(old, None)
+def _keep(token: str, context: WorkerContext) -> None:
+    _contexts[token] = context
+    for old in list(_contexts)[:-KEPT]:
+        _contexts.pop(old, None)
 
 
 def _measure_there(
-    call: tuple[str, int], region: Region, draw: float | None, kit: WorkerContext | None, time: float | None = None
-) -> Any:
-    """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
+    call: tuple[str, int],
+    region: Region,
+    draw: float | None,
+    context: WorkerContext | None,
+    time: float | None = None,
+) -> Answer:
+    """Measure, on a worker, a region that came without its space; `call` names the context that it needs."""
     token, _ = call
-    if kit is not None:
-        _keep(token, kit)
-    context = kit or _kits.get(token)
+    if context is not None:
+        _keep(token, context)
+    context = context or _contexts.get(token)
     if context is None:
-        return ContextMissing.WHICH_KIT
+        return ContextMissing.SEND_IT
     whole = replace(region, space=context.space)
     if isinstance(context.measure, SimulatedInstrument) and draw is not None:
         return context.measure.reading(whole, draw, 1.0 if time is None else time)

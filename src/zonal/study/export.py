@@ -1,14 +1,16 @@
-"""A study as text: trials as JSON for programs, or everything, to be read again by `imported`."""
+"""What leaves a study: sheets of trials, JSON for programs, or everything, to be read again by `imported`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from zonal.engine.results import Observation, TrialRecord
+from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.trial_history import Outcome
 from zonal.errors import InvalidInput, ZonalError, reject, require
+from zonal.io.spreadsheet import PlainCell, Row
+from zonal.spaces import Region
 from zonal.storage.encoding import JsonObject, user_classes
 from zonal.storage.schema import (
     FORMAT,
@@ -19,7 +21,8 @@ from zonal.storage.schema import (
     settings_to_json,
 )
 from zonal.study.history import history
-from zonal.study.sheet_rows import slope_of
+from zonal.study.region_formats import exact_cells, exact_columns
+from zonal.study.sheets import SEEN, place_of
 from zonal.study.study import Study
 from zonal.study.summary import jsonable, to_json
 
@@ -35,7 +38,7 @@ def document(study: Study) -> str:
         parts = {name: getattr(outcome, name) for name in ("state", "value", "sem", "note", "by")}
         return {**parts, **({"when": timestamps[outcome.event]} if timestamps else {})}
 
-    def functional_parts(record: TrialRecord | Observation) -> JsonObject:
+    def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region]:
         parts = {"slope": slope_of(record) or None, "minus": record.minus}
         return {name: part for name, part in parts.items() if part is not None}
 
@@ -47,9 +50,62 @@ def document(study: Study) -> str:
             trials.append({**jsonable(record), **parts})
         else:
             observations.append({"observation": record.number, "region": record.region, **parts})
-    value = {"name": study.value_name, "unit": study.value_unit}
-    head = {"budget": study.budget, "direction": study.direction, "value": value}
+    value = {"name": study.settings.value_name, "unit": study.settings.value_unit}
+    head = {"budget": study.budget, "direction": study.settings.direction, "value": value}
     return to_json({**head, "trials": trials, "observations": observations}, indent=1) + "\n"
+
+
+def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
+    """Return a sheet of trials to measure, with empty columns for the values."""
+    spends = study.settings.spends
+    header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, "value", "sem", "note"]
+    return [header, *([*_place(trial, spends), None, None, None] for trial in trials)]
+
+
+def _place(record: Trial | Observation, spends: Sequence[str]) -> list[PlainCell]:
+    """Return the cells of a trial or an observation that say what was measured, and for how much."""
+    number, replicate = (None, None) if isinstance(record, Observation) else (record.number, record.replicate)
+    paid = (getattr(record, name, None) for name in spends)
+    return [number, record.region.name, replicate, *exact_cells(record.region), *paid]
+
+
+def outcomes(study: Study) -> list[Row]:
+    """Return all trials and observations as a sheet.
+
+    The numbers of observations, and values that were corrected or retracted, have their own columns, if there are
+    any: as rows they might be told again.
+    """
+    spends = study.settings.spends
+    exact = exact_columns(study.space)
+    header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
+    rows = [[*_place(record, spends), *_became(record, past)] for record, past in history(study)]
+    columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
+    kept = [column for column in columns if column[0] in header or any(cell is not None for cell in column[1:])]
+    return list(zip(*kept, strict=True))
+
+
+def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[PlainCell]:
+    """Return the cells of a trial or an observation that say what became of it."""
+    *before, now = past
+    told = [outcome.value for outcome in before if outcome.value is not None]
+    earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+    seen = slope_of(record) or None, None if record.minus is None else written(record.minus)
+    number = record.number if isinstance(record, Observation) else None
+    return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
+
+
+def slope_of(record: TrialRecord | Observation) -> str:
+    """Return the axis along which a slope was measured; "" if none was."""
+    return record.region.feedback.slope if isinstance(record, Observation) and record.region.feedback else ""
+
+
+def written(region: Region) -> str:
+    """Return a region as text that defines it exactly: its name, if that does."""
+    try:
+        exact = region.space.region(place_of(region.space, region.name)).key == region.key
+    except ZonalError:
+        exact = False
+    return region.name if exact else json.dumps(region.as_dict())
 
 
 def exported(study: Study) -> str:

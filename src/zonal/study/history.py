@@ -1,17 +1,20 @@
-"""The trials and observations of a study as users get them, with whatever became of them."""
+"""What a study knows, for other packages too: trials, observations, what became of them, and its problem."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
 from zonal.engine.events import Asked
 from zonal.engine.results import Observation, Trial, TrialRecord
+from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import TrialError, whole_number
+from zonal.spaces import Region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -24,7 +27,7 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
         number, identity = trial.number, (trial.study, trial.node, trial.replicate)
     else:
         number = whole_number(trial, "a trial", 0)
-    asked = state.asked[number] if number < state.asked.size else None
+    asked = state.asked[number] if 0 <= number < len(state.asked) else None
     if asked is None or identity not in (None, (state.created.id, asked.node, asked.replicate)):
         raise TrialError(
             f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
@@ -37,6 +40,49 @@ def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
     region, replicate = state.region(asked.row), asked.replicate
     return Trial(asked.number, asked.node, region, replicate, state.created.id, asked.time, asked.cost)
+
+
+def problem_of(study: Study) -> Problem:
+    """Return what follows from the settings alone: the policy, what is learned, the model that was given."""
+    return study._state.problem
+
+
+def policy_of(study: Study) -> str:
+    """Return the policy in use, given or by default, as text."""
+    return study._state.created.policy
+
+
+def n_events(study: Study) -> int:
+    """Return the number of events so far."""
+    return len(study._state.events)
+
+
+def region_of_row(study: Study, row: int) -> Region:
+    """Return the region of a row of the tree."""
+    return study._state.region(row)
+
+
+def failed_rows(study: Study) -> dict[int, bool]:
+    """Return the rows of the tree that failed, and whether they are blocked since."""
+    state = study._state
+    return {row: row in state.blocked for row in {*state.failed_trials, *state.blocked}}
+
+
+def all_asked(study: Study) -> tuple[Asked, ...]:
+    """Return all trials as they were asked for: by whom, and what was possible then."""
+    return tuple(study._state.asked)
+
+
+def n_of_initial_design(study: Study) -> int:
+    """Return how many of the first trials were of the initial design."""
+    design = study._state.initial_design
+    return sum(1 for _ in takewhile(lambda asked: asked.row in design and asked.replicate == 1, all_asked(study)))
+
+
+def told_late(study: Study) -> dict[int, int]:
+    """Return the trials whose value came after the budget was spent, with the observation that it became."""
+    observed = enumerate(study._state.observed)
+    return {event.trial: number for number, (_, event) in observed if event.trial is not None}
 
 
 def pending_asked(study: Study) -> tuple[Asked, ...]:
@@ -65,7 +111,7 @@ def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
 
 def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
     """Yield every observation with all its outcomes, the latest last."""
-    became = outcomes(state.events) if state.observed.size else {}
+    became = outcomes(state.events) if state.observed else {}
     for number, (_, observed) in enumerate(state.observed):
         past = became[True, number]
         value, sem = next((outcome.value, outcome.sem) for outcome in reversed(past) if outcome.value is not None)

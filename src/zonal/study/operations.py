@@ -1,4 +1,4 @@
-"""What changes a study's measurements: ask, tell, observe, fail, and correct what was told by mistake.
+"""What changes a study: ask, tell, observe, fail, correct what was told by mistake; forbid and allow regions.
 
 Each is a function of a study, which the method of `Study` calls: it checks its arguments, computes the next state
 beside the one in use, and has the study commit it, holding the locks of the study and of its file.
@@ -7,21 +7,21 @@ beside the one in use, and has the study commit it, holding the locks of the stu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zonal.engine import checks, commands, select
-from zonal.engine.events import Amended, Asked, Claimed, Corrected, Noted, Observed, Retracted, Told
-from zonal.engine.possible import Possible, possible
+from zonal.engine.events import Amended, Asked, Claimed, Corrected, Forbidden, Noted, Observed, Retracted, Told
+from zonal.engine.expand import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.engine.settings import RegionLike, RegionsLike, checked_feedback
+from zonal.engine.settings import RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
-from zonal.errors import TrialError, require, text, truth, whole_number
+from zonal.errors import InvalidInput, TrialError, listed, require, text, truth, whole_number
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Region, with_feedback
+from zonal.spaces import Region, is_one_region, with_feedback
+from zonal.spaces.base import RegionLike
 from zonal.study import summary
 from zonal.study.history import asked_trial, history, trial_of
-from zonal.study.limits import regions_of
 from zonal.study.queries import region_of
 from zonal.study.worker_id import is_running, person, worker_id
 
@@ -90,7 +90,7 @@ def _decided(study: Study, number: int, key: str, by: str, now: Possible | None)
     if number > 1:
         state = select.as_route(before, state, by)
     study._commit(state)
-    return state.asked.since(before.asked.size)
+    return list(state.asked[len(before.asked) :])
 
 
 def tell(
@@ -121,7 +121,9 @@ def tell(
         else:
             region = state.region(asked.row)
             taken = spent or asked.time
-            seen = Observed(region, value, sem, 0.0, study.feedback, taken, fact.minus, asked.number, note)
+            seen = Observed(
+                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note
+            )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
@@ -215,9 +217,9 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
         late = checks.told_late(study._state, number)
         return (number, False) if late is None else (late, True)
     number, seen = trial.number, study._state.observed
-    if trial.study != study.id or number >= seen.size or seen[number][1].region != trial.region:
+    if trial.study != study.id or not 0 <= number < len(seen) or seen[number][1].region != trial.region:
         raise TrialError(
-            f"{trial!r} is not an observation of this study, which has {seen.size}. Pass what observe() "
+            f"{trial!r} is not an observation of this study, which has {len(seen)}. Pass what observe() "
             "returned, or one of study.observations."
         )
     return number, True
@@ -293,12 +295,12 @@ def observe(
 ) -> Observation:
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
-        by = study.feedback if feedback is None else checked_feedback(feedback, study.space)
+        by = study.settings.feedback if feedback is None else checked_feedback(feedback, study.space)
         seen = with_feedback(region_of(study, region), by)
         other = None if minus is None else with_feedback(region_of(study, minus), by)
         value, sem = checks.measured(study._state, value, sem, note, by=by)
         checks.usable(study._state, seen, other, sem)
-        number = study._state.observed.size
+        number = len(study._state.observed)
         spent = checks.time_spent(study._state, time) or 1.0
         fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
         study._commit(commands.observe(study._state, [fact]))
@@ -309,7 +311,7 @@ def observe(
 def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
-        measured = f"{value:.6g} {study.value_unit}".rstrip()
+        measured = f"{value:.6g} {study.settings.value_unit}".rstrip()
         message = "%s, %s: %s; best so far %s"
         study._log(logging.INFO, message, what, region.name, measured, summary.best_so_far(study))
 
@@ -339,3 +341,57 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
         how = "is pending" if now.state == "pending" else f"was {now.state}"
         raise TrialError(f"nothing changed: {what} {number} {how}, and has no value. Check its number.")
     return record
+
+
+def regions_of(study: Study, given: RegionsLike, name: str) -> tuple[Region, ...]:
+    """Return regions that the user gave, one or several; none if there is nothing."""
+    if given is None:
+        return ()
+    problem, fix = f"{name} must be a region, or a list of regions", "Pass what observe() takes."
+    several = listed(given, problem, fix) if isinstance(given, Iterator) else given
+    every: list[Any] = [several] if is_one_region(study.space, several) else listed(several, problem, fix)
+    fix = f"Pass at least one region, or leave {name}= out."
+    require(every or name == "avoid", "within= is empty, so nothing is possible", given, fix)
+    return tuple(with_feedback(region_of(study, region), None) for region in every)
+
+
+def forbid(study: Study, region: RegionLike, note: str, by: str | None) -> list[Trial]:
+    """Forbid a region; return the pending trials that overlap it: see `Study.forbid`."""
+    with study._writing(partly=True):
+        state, banned = study._state, with_feedback(region_of(study, region), None)
+        checks.forbidden(state, banned)
+        fact = Forbidden(banned, text(note, "a note"), _who(by))
+        if all(banned.key != ban.key for ban in state.forbidden_regions.values()):
+            after = commands.forbid(state, fact)
+            checks.anything_left(after, banned)
+            study._commit(after)
+        pending = [trial_of(state, asked) for asked in state.pending.values()]
+    study._log(logging.INFO, "forbidden: %s", banned.name)
+    return [trial for trial in pending if banned.overlaps(trial.region)]
+
+
+def allow(study: Study, region: RegionLike) -> int:
+    """Take back failures and what was forbidden within a region: see `Study.allow`."""
+    with study._writing(partly=True):
+        state, wanted = study._state, region_of(study, region)
+        trials, bans = commands.failed_within(state, wanted), commands.forbidden_within(state, wanted)
+        after = commands.unblock(state, trials, bans)
+        if after is None:
+            fix = "study.table() lists what failed."
+            larger = [ban.name for ban in state.forbidden_regions.values() if ban.overlaps(wanted)]
+            if state.problem.is_forbidden(wanted):
+                fix = "It is forbidden; that cannot be taken back."
+            elif larger:
+                fix = f"What was forbidden is allowed as a whole: {'; '.join(larger)}."
+            raise InvalidInput("nothing failed or was forbidden within this region", wanted.name, fix)
+        study._commit(after)
+    return len(trials) + len(bans)
+
+
+def forgive(study: Study, trials: Iterable[Trial | int]) -> None:
+    """Take back the failures of single trials that failed for other reasons than their region."""
+    with study._writing(partly=True):
+        several = listed(trials, "trials must be a list", "Pass [trial], even for one.")
+        after = commands.unblock(study._state, [asked_trial(study, trial).number for trial in several])
+        if after is not None:
+            study._commit(after)

@@ -14,9 +14,8 @@ import numpy as np
 from zonal._types import Floats, Ints
 from zonal.engine.results import RegionProbability
 from zonal.errors import positive_number, require
-from zonal.io.records import Records
-from zonal.io.result_table import Cell, Span, labelled
-from zonal.spaces import Region
+from zonal.io.result_table import Cell, Records, Span, labelled
+from zonal.spaces import Axis, ContinuousAxis, ProductRegion, Region, SubsetRegion
 from zonal.spaces.base import ROUNDING
 
 MOST_JOINED = 20_000  # regions, of which every pair is compared
@@ -90,7 +89,7 @@ def _groups(likely: Sequence[RegionProbability], within: float | None) -> list[l
     return [[likely[at] for at in np.flatnonzero(group == label).tolist()] for label in range(count)]
 
 
-def _touching(regions: list[Any]) -> Ints:
+def _touching(regions: list[ProductRegion]) -> Ints:
     """Return the pairs of regions that share a side: along one axis they may only touch, along others not.
 
     Regions with different symbols do not touch.
@@ -98,7 +97,7 @@ def _touching(regions: list[Any]) -> Ints:
     space = regions[0].space
     fix = "Regions with an axis of numbers touch; use the rows themselves."
     require(space.continuous_axes, "regions of symbols alone do not touch", space, fix)
-    edges = np.array([region.edges for region in regions])
+    edges = np.array([[part[2] for _, part in region.along] for region in regions])
     pairs = []
     for start in range(0, len(regions), ROWS):
         rows = slice(start, start + ROWS)
@@ -110,9 +109,9 @@ def _touching(regions: list[Any]) -> Ints:
     return np.concatenate(pairs)
 
 
-def _apart(axis: Any, parts: Any, other_parts: Any) -> Ints:
+def _apart(axis: Axis, parts: Floats, other_parts: Floats) -> Ints:
     """Return for each pair of parts of an axis: 0 if they overlap, 1 if they touch, 2 if neither."""
-    if axis.is_categorical:
+    if not isinstance(axis, ContinuousAxis):
         sets, inverse = np.unique(np.concatenate([parts[:, 0], other_parts[:, 0]]), return_inverse=True)
         shared = np.array([[bool(int(first) & int(other)) for other in sets] for first in sets])
         return np.where(shared[np.ix_(inverse[: len(parts)], inverse[len(parts) :])], 0, 2)
@@ -125,7 +124,7 @@ def _apart(axis: Any, parts: Any, other_parts: Any) -> Ints:
     return apart
 
 
-def _near(regions: list[Any], within: float | None) -> Ints:
+def _near(regions: list[SubsetRegion], within: float | None) -> Ints:
     """Return the pairs of regions with members within a distance of each other."""
     from scipy.spatial import cKDTree
 
@@ -153,20 +152,17 @@ def _patch(group: list[RegionProbability], beyond: Callable[[float], float]) -> 
         bounds = np.array([region.bounds for region in regions])
         extent = np.stack([bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)], axis=1)
     else:
-        places = [_place(axis, np.array(parts), pull) for axis, parts in _by_axis(regions)]
+        edges = np.array([region.edges for region in regions])
+        places = [_place(axis, edges[:, j], pull) for j, axis in enumerate(regions[0].space.axes)]
         centroid, extent = np.array([middle for middle, _ in places]), np.array([ends for _, ends in places])
     return Patch(
         tuple(regions), peak, float(np.average(means, weights=weights)), float(weights.sum()), centroid, extent
     )
 
 
-def _by_axis(regions: list[Any]) -> list[tuple[Any, list[Any]]]:
-    return [(axis, [region.edges[j] for region in regions]) for j, axis in enumerate(regions[0].space.axes)]
-
-
-def _place(axis: Any, edges: Any, pull: Floats) -> tuple[float, tuple[float, float]]:
+def _place(axis: Axis, edges: Floats, pull: Floats) -> tuple[float, tuple[float, float]]:
     """Return the centroid of parts of an axis, and the edges of all of them, in the user's numbers."""
-    if axis.is_categorical:
+    if not isinstance(axis, ContinuousAxis):
         union = np.bitwise_or.reduce(edges[:, 0].astype(np.int64))
         return np.nan, axis.bounds((float(union), 0.0, (float(union), float(union))))
     low, high = edges.T
@@ -180,7 +176,7 @@ def _place(axis: Any, edges: Any, pull: Floats) -> tuple[float, tuple[float, flo
     return float(axis.native(np.array(middle))), axis.bounds((0.0, ends[1] - ends[0], ends))
 
 
-def _after_gap(low: Floats, high: Floats, axis: Any) -> float:
+def _after_gap(low: Floats, high: Floats, axis: ContinuousAxis) -> float:
     """Return where arcs of a ring begin after the largest gap between them; the ring's lower end without one."""
     order = np.argsort(low, kind="stable")
     reached = np.maximum.accumulate(high[order])

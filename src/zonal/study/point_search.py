@@ -1,18 +1,28 @@
 """From a region to a point: sequential halving over representative points (the remark under Definition 2).
 
-It knows a Gaussian over a few points and how to measure them; it must not know studies, trees or kernels.
+`sequential_halving` knows a Gaussian over a few points and how to measure them, and no study; `refine` begins with
+a study's posterior.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import finite_number, require, whole_number
+from zonal.engine import checks
+from zonal.errors import finite_number, plain_array, require, standard_deviation, whole_number
+from zonal.kernels.feedback import Average
+from zonal.spaces import Region, with_feedback
+from zonal.study.queries import expected, region_of
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
 
 MeasurePoint = Callable[[Floats], float]
 
@@ -37,6 +47,47 @@ class PointResult:
     mean: float
     std: float
     nfev: int
+
+
+def refine(
+    study: Study, measure_point: MeasurePoint, budget: int, noise: float | None, points: ArrayLike | None
+) -> PointResult:
+    """Find a good point within the recommended region by measuring points: see `Study.refine`."""
+    fix = "For members and sequences, extend the study or raise the policy's h_max."
+    require(study.space.continuous, "refine works in a box only", study.space, fix)
+    given = _spread(study, study.recommend().region) if points is None else points
+    require(
+        callable(measure_point), "measure_point must be a function of a point", measure_point, "Pass a callable."
+    )
+    problem, fix = f"points must have shape (n, {study.space.d})", "Pass one row per point."
+    candidates = plain_array(given, problem, fix, float)
+    right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
+    require(right, problem, points, fix)
+    spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
+    has_noise = noise is not None or not callable(study.settings.noise)
+    require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
+    spread = standard_deviation(study._state.noise_std().item(0) if noise is None else noise, "noise")
+    with study._lock:
+        zero = study._state.prior_mean
+        # No more points than the budget can be measured: only the most promising are kept.
+        order = np.argsort(-expected(study._state, spots)[0], kind="stable")
+        kept = np.sort(order[: whole_number(budget, "budget", 1)])
+        seen = study.settings.feedback.footprints([spots[at] for at in kept])
+        centred, covariance = study._state.belief.joint(seen)
+
+    def reward(x: Floats) -> float:
+        return study._sign * checks.measured(study._state, measure_point(x), None)[0] - zero
+
+    point = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
+    return replace(point, mean=study._sign * (zero + point.mean))
+
+
+def _spread(study: Study, region: Region) -> Floats:
+    """Return the points that represent a region, or else a grid over it: ten per axis, a thousand at most."""
+    if all(axis.measure(study.settings.feedback).finite for axis in study.space.axes):
+        return region.points
+    d = len(region.widths)
+    return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points
 
 
 def sequential_halving(

@@ -60,7 +60,7 @@ class Prediction(_Pair):
         space = regions[0].space
         fix = "Use table()."
         require(space.axes is not None, "points and areas are not on a grid", space, fix)
-        edges = np.array([region.edges for region in regions])
+        edges = np.array([[part[2] for _, part in region.along] for region in regions])
         shape, places, bounds, axes = [], [], {}, {}
         for j, axis in enumerate(space.axes):
             _, first, place = np.unique(edges[:, j], axis=0, return_index=True, return_inverse=True)

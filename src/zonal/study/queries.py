@@ -12,39 +12,40 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from zonal._types import Floats
-from zonal.engine import binding, confidence, select
+from zonal.engine import confidence, policy, select
 from zonal.engine.confidence import HELD, SURE, Outlook, Standing
-from zonal.engine.noise import PerWeight
+from zonal.engine.policy import views
 from zonal.engine.results import (
     ConfidenceBands,
     Recommendation,
     RegionProbability,
 )
-from zonal.engine.settings import RegionLike
 from zonal.engine.state import State
-from zonal.engine.views import views
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
-from zonal.gp.empirical import EmpiricalBelief
+from zonal.gp.empirical import empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
 from zonal.policies.base import candidates
-from zonal.spaces import Region
+from zonal.spaces import Region, as_region, is_one_region
+from zonal.spaces.base import RegionLike
+from zonal.study import summary
 from zonal.study.predictions import Prediction
-from zonal.study.region_frames import regions_in
+from zonal.study.region_formats import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+Values = TypeVar("Values", float, Floats)
 Side = Literal["above", "below"]
 
 NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
@@ -54,7 +55,7 @@ ALIKE = 9  # decimals of probabilities, beyond which they are equal
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
-def _value(state: State, centred: Any) -> Any:
+def _value(state: State, centred: Values) -> Values:
     """Return means in the user's units."""
     return state.problem.sign * (state.prior_mean + centred)
 
@@ -65,11 +66,11 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     theta = checked_probability(theta, "theta")
     with study._lock:
         state = study._state
-        rows = confidence.ranking(state.posterior_table(), binding.recommend(state), number)
+        rows = confidence.ranking(state.posterior_table(), policy.recommend(state), number)
 
     @cache
     def standings() -> list[Standing]:
-        if isinstance(state.belief, EmpiricalBelief):
+        if state.problem.model_free:
             return [Standing(math.nan, math.nan)] * len(rows)
         with study._lock:
             return confidence.standings(
@@ -79,7 +80,7 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     def standing(rank: int) -> Standing:
         return standings()[rank]
 
-    tree, unit = tree_of(state), study.value_unit
+    tree, unit = tree_of(state), study.settings.value_unit
     return [
         Recommendation(
             region=state.region(row),
@@ -100,9 +101,9 @@ def outlook(study: Study, n: int) -> Outlook:
         first = future = study._state
         for _ in range(number):
             future = select.ask(future, "", free=True)
-        asked = future.asked.since(first.asked.size)
+        asked = future.asked[len(first.asked) :]
         ratio = np.array([trial.time for trial in asked]) / future.created.time
-        models, row = views(future, pending=False), binding.recommend(future)
+        models, row = views(future, pending=False), policy.recommend(future)
         return confidence.outlook(future.posterior_table(), models, row, [trial.row for trial in asked], ratio)
 
 
@@ -117,10 +118,8 @@ def beyond(
         if threshold is None:
             default, (side, limit) = HELD, _searched_for(study, side)
         else:
-            default, limit = (
-                SURE,
-                finite_number(without_unit(threshold, study.value_unit, "threshold"), "threshold"),
-            )
+            bare = without_unit(threshold, study.settings.value_unit, "threshold")
+            default, limit = SURE, finite_number(bare, "threshold")
         wanted = checked_probability(default if probability is None else probability, "probability")
         rows = candidates(state.posterior_table())
         models = ((view.weight, view.mean[rows], view.std[rows]) for view in views(state, pending=False))
@@ -144,37 +143,18 @@ def beyond(
         )
         for at in order[: max(number, 1)].tolist()
     ]
-    statement = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" {how}"
-    return likely_table(study, statement, likely, number, (limit, side))
+    statement = f"is {side} {limit:g} {study.settings.value_unit}".rstrip() + f" {how}"
+    wrong = summary.misclassified(study) if threshold is None else None
+    return likely_table(study, statement, likely, number, (limit, side, wrong))
 
 
 def _searched_for(study: Study, side: Side) -> tuple[Side, float]:
     """Return side and threshold of the regions the policy searches for; raise if it searches for the best."""
-    limit = study.threshold
-    best: Side = "above" if study.direction == "maximize" else "below"
+    limit = summary.threshold(study)
+    best: Side = "above" if study.settings.direction == "maximize" else "below"
     if limit is None or side not in ("above", best):
         raise InvalidInput("a threshold is needed", None, f"Pass one, or ask a study of zn.Above for {best}().")
     return best, limit
-
-
-def threshold(study: Study) -> float | None:
-    """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
-    with study._lock:
-        state = study._state
-        limit = binding.threshold(state)
-    return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
-
-
-def misclassified(study: Study) -> float | None:
-    """Return the expected weight of misclassified regions: see `Study.misclassified`."""
-    with study._lock:
-        state = study._state
-        limit = binding.threshold(state)
-        return (
-            None
-            if limit is None
-            else confidence.misclassified(state.posterior_table(), views(state, pending=False), limit)
-        )
 
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[confidence.Under]) -> Floats:
@@ -190,7 +170,7 @@ def probability(
     problem = "a probability is of being above or below a threshold"
     require((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
-    limit = finite_number(without_unit(below if above is None else above, study.value_unit, side), side)
+    limit = finite_number(without_unit(below if above is None else above, study.settings.value_unit, side), side)
     several, single = _listed(study, regions)
     if not several:
         return np.zeros(0)
@@ -206,15 +186,22 @@ def stands_out(study: Study) -> bool:
     """Tell whether the recommended region is better than the space, beyond chance: see `Study.stands_out`."""
     with study._lock:
         state = study._state
-        best, whole = binding.recommend(state), 0
-        if best == whole or not binding.has_scale(state):
+        best, whole = policy.recommend(state), 0
+        if best == whole or not policy.has_scale(state):
             return False
-        joint = state.belief.covariance(state.posterior_table().slot[[best, whole]])
+        joint = _covariance(state, [best, whole])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
     luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.posterior_table().count)), 1)))
     spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
     advantage = float(state.posterior_table().mean[best] - state.posterior_table().mean[whole])
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
+
+
+def _covariance(state: State, rows: list[int]) -> Floats:
+    """Return the joint covariance of some nodes; empirical means are independent."""
+    if state.problem.model_free:
+        return np.diag(state.posterior_table().std[rows] ** 2)
+    return state.belief.covariance(state.structure.slot[rows])
 
 
 def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None) -> Prediction:
@@ -228,17 +215,17 @@ def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame
     mean, std = _value(state, centred), np.sqrt(variance)
     if single:
         return Prediction(float(mean[0]), float(std[0]))
-    return Prediction(mean, std)._of(several, study.value_unit)
+    return Prediction(mean, std)._of(several, study.settings.value_unit)
 
 
 def _smallest(study: Study) -> list[Region]:
     """Return all regions of the smallest size, or raise if there are too many."""
     state = study._state
     bottom = state.problem.bottom(state.h_max)
-    number = study.space.leaves(bottom)
+    number = study.space.partition.leaves(bottom)
     fix = "Pass the regions, or give the space a larger smallest size."
     require(number <= MAX_SMALLEST, f"at most {MAX_SMALLEST} smallest regions are predicted at once", number, fix)
-    regions: list[Region] = study.space.every(bottom)
+    regions: list[Region] = study.space.partition.leaf_regions(bottom)
     return regions
 
 
@@ -249,6 +236,8 @@ def relative_std(study: Study, regions: Sequence[RegionLike] | None) -> Floats:
         return mean_and_relative_std(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
+        if state.problem.model_free:
+            return empirical_relative_std(state.posterior_table().std ** 2)
         return state.belief.relative_std(state.belief.columns[1])[state.posterior_table().slot]
 
 
@@ -257,35 +246,43 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
-        share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
+        if state.problem.model_free:
+            share = empirical_relative_std(variance)
+        else:
+            share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
     return _value(state, centred), share
 
 
-def _listed(study: Study, regions: Any) -> tuple[list[Region], bool]:
+def _listed(
+    study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing
+) -> tuple[list[Region], bool]:
     """Return regions as objects, and whether a single one was passed."""
     if isinstance(regions, Iterator):
         regions = listed(regions, *NO_REGIONS)
     described = regions_in(study.space, regions)
     if described is not None:
         return [region_of(study, region) for region in described], False
-    single = study.space.is_one(regions)
-    several = [regions] if single else listed(regions, *NO_REGIONS)
+    remaining: Any = regions
+    single = is_one_region(study.space, remaining)
+    several: list[Any] = [regions] if single else listed(regions, *NO_REGIONS)
     return [region_of(study, region) for region in several], single
 
 
 def confidence_bands(study: Study) -> ConfidenceBands:
     """Return the two kinds of uncertainty about each node: see `Study.confidence_bands`."""
     with study._lock:
-        return ConfidenceBands(*binding.confidence_bands(study._state))
+        return ConfidenceBands(*policy.confidence_bands(study._state))
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
     """Return mean, relative to the prior mean, and variance of any regions' averages."""
-    if isinstance(state.belief, EmpiricalBelief):  # it is limited to nodes of the tree
+    if state.problem.model_free:
         rows = [state.find(region) for region in regions]
-        if None not in rows:
-            at = np.array(rows, dtype=np.intp)
-            return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
+        fix = "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO."
+        names = [region.name for region, row in zip(regions, rows, strict=True) if row is None]
+        require(not names, "empirical means say nothing about regions outside the tree", names, fix)
+        at = np.array(rows, dtype=np.intp)
+        return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
     return state.belief.predict(state.problem.feedback.footprints(regions))
 
 
@@ -318,7 +315,7 @@ def _outward(state: State, model: Model) -> Model:
     noise: Any = given if isinstance(given, float) else None
     if model.noise is not None:
         learned = model.noise * math.sqrt(state.created.time)
-        noise = PerWeight(learned * problem.default_root_weight) if problem.noise_falls_with_weight else learned
+        noise = problem.noise.summary(learned)
     return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
 
 
@@ -341,5 +338,5 @@ def region_of(study: Study, region: RegionLike) -> Region:
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
         region = region.bounds
-    translated: Region = space.as_region(region, study.feedback)
+    translated: Region = as_region(space, region, study.settings.feedback)
     return translated

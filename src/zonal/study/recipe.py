@@ -9,24 +9,45 @@ from dataclasses import MISSING, fields
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
+from zonal._types import Json
+from zonal.engine.settings import Direction, Given
 from zonal.errors import InvalidInput, check_choice, reject, require, text, whole_number
-from zonal.io.environment import check_variables
-from zonal.io.recipe_text import Key, Recipe, axis_words, sequence_words
+from zonal.io.recipe_text import Key, Recipe, Words, axis_words, sequence_words
 from zonal.io.tables import Table, read_table
+from zonal.kernels.base import Term
+from zonal.policies.deltas import Delta
+from zonal.spaces import Space
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.box import SCALES, has_symbols
 from zonal.spaces.hierarchy import check_nested
+from zonal.study.region_formats import check_variables
+
+T = TypeVar("T")
+
+
+class Wanted(Given, total=False):
+    """The arguments of `Study` but for the space."""
+
+    budget: Required[float]
+    direction: Direction
+
+
+class Arguments(Wanted, total=False):
+    """The arguments of `Study`."""
+
+    space: Required[Space]
+
 
 DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # more is of no use, and could take for ever
 
 SPACES = ("axes", "sequences", "points", "hierarchy")
-POLICIES = {
+POLICIES: dict[str, Callable[..., zn.Policy]] = {
     "knowledge gradient": zn.KnowledgeGradient,
     "above": zn.Above,
     "gpoo": zn.GPOO,
@@ -37,8 +58,17 @@ POLICIES = {
     "ucb": zn.UCB,
     "thompson": zn.Thompson,
 }
-DELTAS: dict[str, Any] = {"geometric": zn.GeometricDelta, "lipschitz": zn.LipschitzDelta, "spread": zn.SpreadDelta}
-KERNELS: dict[str, Any] = {"rbf": zn.RBF, "matern": zn.Matern, "categorical": zn.Categorical, "motif": zn.Motif}
+DELTAS: dict[str, Callable[..., Delta]] = {
+    "geometric": zn.GeometricDelta,
+    "lipschitz": zn.LipschitzDelta,
+    "spread": zn.SpreadDelta,
+}
+KERNELS: dict[str, type[Term]] = {
+    "rbf": zn.RBF,
+    "matern": zn.Matern,
+    "categorical": zn.Categorical,
+    "motif": zn.Motif,
+}
 FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn.Center}
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -60,14 +90,14 @@ def template() -> str:
     return resources.files("zonal").joinpath("recipe.toml").read_text(encoding="utf-8")
 
 
-def arguments(recipe: Recipe) -> dict[str, Any]:
+def arguments(recipe: Recipe) -> Arguments:
     """Return the arguments of `Study` that a recipe gives; errors name the key."""
     _check_top(recipe)
     searched = space(recipe)
     return {"space": searched, **settings(recipe, searched)}
 
 
-def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
+def settings(recipe: Recipe, space: Space) -> Wanted:
     """Return the arguments of `Study` that a recipe gives, but for the space, which is made already."""
     _check_top(recipe)
     given: dict[str, Any] = {"budget": recipe.words["budget"], **_measurement(recipe)}
@@ -78,7 +108,8 @@ def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
         given["forbidden"] = _forbidden(recipe, space)
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
-    return given | {"rng" if key == "seed" else key: recipe.words[key] for key in PLAIN if key in recipe.words}
+    given |= {"rng" if key == "seed" else key: recipe.words[key] for key in PLAIN if key in recipe.words}
+    return cast(Wanted, given)
 
 
 def _check_top(recipe: Recipe) -> None:
@@ -92,8 +123,8 @@ def where(
     axes: Sequence[str] = (),
     sequences: str | None = None,
     table: Path | None = None,
-    smallest: Any = None,
-    **columns: Any,
+    smallest: Json = None,
+    **columns: Json,
 ) -> Recipe:
     """Return the recipe that command-line options for the space are equivalent to.
 
@@ -113,7 +144,7 @@ def where(
     return Recipe({section: words, **shared}, places, "the options")
 
 
-def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _section(axes: Sequence[str], sequences: str | None, columns: Words) -> tuple[str, Words]:
     if axes:
         return "axes", axis_words(axes)
     if sequences:
@@ -121,7 +152,7 @@ def _section(axes: Sequence[str], sequences: str | None, columns: dict[str, Any]
     return "hierarchy" if "levels" in columns else "points", columns
 
 
-def space(recipe: Recipe) -> Any:
+def space(recipe: Recipe) -> Space:
     """Return the space that a recipe describes; errors name the key."""
     named = [name for name in SPACES if name in recipe.words]
     problem = f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once"
@@ -133,7 +164,7 @@ def space(recipe: Recipe) -> Any:
     return searched
 
 
-def _space(recipe: Recipe, kind: str) -> Any:
+def _space(recipe: Recipe, kind: str) -> Space:
     divided, arity = kind in ("axes", "points"), recipe.words.get("arity", 2)
     with recipe.blamed("arity"):
         whole_number(arity, "arity", 2, MOST_PARTS)
@@ -141,7 +172,7 @@ def _space(recipe: Recipe, kind: str) -> Any:
     if kind == "axes":
         return _axes(recipe)
     shared = {key: value for key, value in recipe.words.items() if key == "smallest"}
-    words = {**shared, **recipe.section(kind, KEYS[kind])}
+    words: dict[str, Any] = {**shared, **recipe.section(kind, KEYS[kind])}
     if kind != "sequences":
         return _members(recipe, kind, words)
     _need_keys(kind, words, {"alphabet": "ACGT", "length": 8})
@@ -149,26 +180,25 @@ def _space(recipe: Recipe, kind: str) -> Any:
 
 
 def _axes(recipe: Recipe) -> zn.Box | zn.Product:
-    recipe.table(recipe.words["axes"], ("axes",), None)
-    tables = {name: _scaled(words) for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
-    axes = {name: _interval(words) for name, words in recipe.words["axes"].items()}
+    written = recipe.table(recipe.words["axes"], ("axes",), None)
+    tables = {name: _scaled(words) for name, words in written.items() if isinstance(words, Mapping)}
+    axes: dict[str, Any] = {name: _interval(words) for name, words in written.items()}
     axes |= {name: _axis(recipe, name, words) for name, words in tables.items()}
 
-    def by_axis(key: str) -> dict[str, Any]:
+    def by_axis(key: str) -> dict[str, Json]:
         return {name: words[key] for name, words in tables.items() if key in words}
 
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
-    smallest = by_axis("smallest") or recipe.words.get("smallest")
+    smallest: Any = by_axis("smallest") or recipe.words.get("smallest")
     if isinstance(smallest, dict):  # single integers are small enough, unless it is written otherwise
         smallest = {name: 1 for name, scale in by_axis("scale").items() if scale == "integer"} | smallest
-    arity, rings = (
-        recipe.words.get("arity", 2),
-        [name for name, periodic in by_axis("periodic").items() if periodic],
-    )
-    return kind(axes, arity, smallest, by_axis("unit"), by_axis("scale"), rings)
+    units: Any = by_axis("unit")
+    scales: Any = by_axis("scale")
+    rings = [name for name, periodic in by_axis("periodic").items() if periodic]
+    return kind(axes, recipe.words.get("arity", 2), smallest, units, scales, rings)
 
 
-def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
+def _scaled(words: Words) -> Words:
     """Return the words of an axis with a scale that was written in the unit's place where it belongs."""
     unit = words.get("unit")
     scale = OTHER_SCALES.get(unit.lower(), unit.lower()) if isinstance(unit, str) else None
@@ -177,7 +207,7 @@ def _scaled(words: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in words.items() if key != "unit"} | {"scale": scale}
 
 
-def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
+def _axis(recipe: Recipe, name: str, words: Words) -> Json:
     path = ("axes", name)
     recipe.table(words, path, AXIS_KEYS)
     given = {"low", "high", "symbols", "frequencies"} & set(words)
@@ -198,20 +228,22 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     return frequencies
 
 
-def _interval(words: Any) -> Any:
+def _interval(words: Json) -> Json:
     """Return two numbers, which TOML has in lists only, as an interval; anything else unchanged."""
-    pair = isinstance(words, list) and len(words) == 2
-    return tuple(words) if pair and all(type(end) in (int, float) for end in words) else words
+    if not isinstance(words, list) or len(words) != 2:
+        return words
+    return tuple(words) if all(type(end) in (int, float) for end in words) else words
 
 
-def _need_keys(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
+def _need_keys(section: str, words: Words, examples: Words) -> None:
     """Raise if a section lacks a key."""
     for key, example in examples.items():
         fix = f"Write for example {key} = {json.dumps(example)}."
-        require(words.get(key), f"[{section}] needs its {key}", words.get(key), fix)
+        require(bool(words.get(key)), f"[{section}] needs its {key}", words.get(key), fix)
 
 
-def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn.Hierarchy:
+def _members(recipe: Recipe, kind: str, written: Words) -> zn.Points | zn.Hierarchy:
+    words: dict[str, Any] = dict(written)
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
     _need_keys(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
@@ -229,9 +261,9 @@ def members(
     coords: Sequence[str] = (),
     levels: Sequence[str] = (),
     weight: str | None = None,
-    smallest: Any = None,
-    arity: Any = 2,
-    at: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    smallest: float | None = None,
+    arity: int = 2,
+    at: Callable[[str], AbstractContextManager[str | None]] = nullcontext,
 ) -> zn.Points | zn.Hierarchy:
     """Return the space of a table's rows, each a smallest part.
 
@@ -263,7 +295,7 @@ def positive(table: Table, weight: str) -> NDArray[np.float64]:
     return weights
 
 
-def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
+def _forbidden(recipe: Recipe, space: Space) -> list[zn.Region]:
     """Return the forbidden regions, given as text or as tables of their parts."""
     words = recipe.words["forbidden"]
     with recipe.blamed("forbidden"):
@@ -275,41 +307,49 @@ def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
         return regions
 
 
-def _measurement(recipe: Recipe) -> dict[str, Any]:
+def _measurement(recipe: Recipe) -> Given:
     words = recipe.section("measurement", KEYS["measurement"])
-    reads = {"noise": _noise, "feedback": _feedback}
+    given: Given = {}
     with recipe.blamed("measurement"):
-        given = {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
-        return given | {key: read(recipe, words[key]) for key, read in reads.items() if key in words}
+        if "name" in words:
+            given["value_name"] = text(words["name"], "name")
+        if "unit" in words:
+            given["value_unit"] = text(words["unit"], "unit")
+        if "noise" in words:
+            given["noise"] = _noise(recipe, words["noise"])
+        if "feedback" in words:
+            given["feedback"] = _feedback(recipe, words["feedback"])
+    return given
 
 
-def _noise(recipe: Recipe, words: Any) -> Any:
+def _noise(recipe: Recipe, words: Json) -> float | zn.PerWeight:
     if not isinstance(words, Mapping):
-        return words
+        return words  # type: ignore[return-value]  # what is no number is refused where it is used
     recipe.table(words, ("measurement", "noise"), ("per_weight",))
     fix = "Write { per_weight = 0.5 }."
     require("per_weight" in words, "noise must be a number or per weight", dict(words), fix)
-    return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
+    std: Any = words["per_weight"]
+    return zn.PerWeight(None if std == "learned" else std)
 
 
-def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
+def _feedback(recipe: Recipe, words: Json) -> zn.Feedback:
     path = ("measurement", "feedback")
     if not isinstance(words, Mapping):
-        feedback: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
-        return feedback()
+        return recipe.choice(words, path, FEEDBACKS)()
     recipe.table(words, path, ("average", "beam", "beam_share"))
     fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
     require(len(words) == 1, "a feedback must be given in exactly one way", dict(words), fix)
+    kind: str
+    value: Any
     ((kind, value),) = words.items()
     if kind == "average":
-        whole_number(value, "average", 1, MOST_POINTS_AN_AXIS)
-        return zn.Average(value)
+        return zn.Average(whole_number(value, "average", 1, MOST_POINTS_AN_AXIS))
     return zn.Beam(value) if kind == "beam" else zn.Beam(share=value)
 
 
-def _model(recipe: Recipe) -> dict[str, Any]:
-    words = recipe.section("model", KEYS["model"])
-    given = {"mean": words.pop("mean")} if "mean" in words else {}
+def _model(recipe: Recipe) -> Given:
+    words: dict[str, Any] = recipe.section("model", KEYS["model"])
+    given: Given = {"mean": words.pop("mean")} if "mean" in words else {}
     if not words:
         return given
     with recipe.blamed("model"):
@@ -319,44 +359,44 @@ def _model(recipe: Recipe) -> dict[str, Any]:
             return {**given, "kernel": kind}
         mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
         symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
-        kernel = _constructed(recipe, kind, words, ("model",))
+        kernel: Any = _constructed(recipe, kind, words, ("model",))
         return {**given, "kernel": kernel if symbols is None else kernel * symbols}
 
 
-def _policy(recipe: Recipe) -> Any:
-    recipe.table(recipe.words["policy"], ("policy",), None)
-    words = dict(recipe.words["policy"])
+def _policy(recipe: Recipe) -> zn.Policy:
+    words = recipe.table(recipe.words["policy"], ("policy",), None)
     with recipe.blamed("policy"):
         kind = _kind(recipe, words, ("policy", "name"), POLICIES)
         for key in ("h_max", "level"):
             whole_number(words.get(key, 0), key, 0, DEEPEST)
         if "delta" in words:
             path = ("policy", "delta")
-            recipe.table(words["delta"], path, None)
-            delta = dict(words["delta"])
-            words["delta"] = _constructed(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
+            delta = recipe.table(words["delta"], path, None)
+            function = _constructed(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
+            return _constructed(recipe, kind, words, ("policy",), delta=function)
         return _constructed(recipe, kind, words, ("policy",))
 
 
-def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
+def _kind(recipe: Recipe, words: dict[str, Json], path: Key, kinds: Mapping[str, T]) -> T:
     """Return the class named by the last key of `path` in `words`, and remove that key."""
     *_, section, key = path
     require(key in words, f"{section} needs its {key}", words, f"Write one of {', '.join(kinds)}.")
     return recipe.choice(words.pop(key), path, kinds)
 
 
-def _constructed(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
+def _constructed(recipe: Recipe, kind: Callable[..., T], words: Words, path: Key, **ready: Delta) -> T:
     """Return an instance of a class from its fields; raise at an unknown or missing one."""
-    recipe.table(words, path, [part.name for part in fields(kind)])
-    needed = [part for part in fields(kind) if part.default is MISSING and part.default_factory is MISSING]
+    parts = fields(kind)  # type: ignore[arg-type]  # all of them are dataclasses
+    recipe.table(words, path, [part.name for part in parts])
+    needed = [part for part in parts if part.default is MISSING and part.default_factory is MISSING]
     for name in (part.name for part in needed):
         fix = f"Write {name} = ... in [{'.'.join(path)}]."
         require(name in words, f"{recipe.place(path)}: {kind.__name__} needs its {name}", dict(words), fix)
-    return kind(**words)
+    return kind(**{**words, **ready})
 
 
-def _texts(words: Any, name: str) -> Sequence[str]:
-    listed = isinstance(words, list | tuple) and all(isinstance(name, str) for name in words)
-    require(listed, f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
+def _texts(words: Json, name: str) -> Sequence[str]:
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise InvalidInput(f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
     require(len(set(words)) == len(words), f"{name} has a name twice", words, "Name each column once.")
     return tuple(words)

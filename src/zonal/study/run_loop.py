@@ -16,15 +16,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from zonal.engine.results import Trial
 from zonal.errors import Exhausted, StudyFileError, TrialError, check_choice, duration, whole_number
-from zonal.study.executors import Anywhere, InlineExecutor, Measure, Task, engine_for, shared_death
-from zonal.study.run_session import RunSession
+from zonal.study.executors import Anywhere, InlineExecutor, Measure, Reading, Task, executor_for, shared_death
 from zonal.study.summary import measurements_left
 
-Callback = Callable[[Any, Trial], object]
+if TYPE_CHECKING:
+    from zonal.study.optimize import RunSession
+    from zonal.study.study import Study
+
+Callback = Callable[["Study", Trial], object]
 OnError = Literal["raise", "fail"]
 Step = Callable[[], None]
 
@@ -68,7 +71,7 @@ def run_loop(
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = measure
     if not isinstance(engine, InlineExecutor):
-        engine = engine_for(engine, executor, workers, timeout, bool(session.study.settings.times))
+        engine = executor_for(engine, executor, workers, timeout, bool(session.study.settings.times))
     allowed = limit if on_error == "fail" else 0
     with _progress(session, progress) as step, _CtrlC() as ctrl_c:
         return _Run(session, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
@@ -170,7 +173,7 @@ class _Run:
         else:
             self._fail(trial, error)
 
-    def _tell(self, trial: Trial, value: Any) -> None:
+    def _tell(self, trial: Trial, value: Reading) -> None:
         try:
             self._session.tell(trial, value)
         except TrialError as error:  # another process ended it
@@ -196,7 +199,7 @@ class _Run:
         return ENOUGH if self._enough is not None and self._enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed. Those pending are still waited for, so that no measurement is lost."""
+        """Fail a trial. Those pending are still waited for, so that no measurement is lost."""
         told = trial not in self._session.study.pending  # then a warning was turned into an error after telling
         if not told:
             try:

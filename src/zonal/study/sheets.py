@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -30,11 +30,12 @@ from zonal.errors import (
 from zonal.io.files import parsed, unescaped
 from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
-from zonal.spaces import Region
+from zonal.spaces import Region, Space
+from zonal.spaces.base import RegionLike
 from zonal.study import operations
 from zonal.study.history import history
 from zonal.study.queries import region_of
-from zonal.study.region_cells import axis_columns, exact_columns, region_in_row
+from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
 
 T = TypeVar("T")
@@ -256,7 +257,7 @@ def _ended(outcome: Outcome) -> str:
 
 def earlier(table: Table, study: Study) -> Sheet[Region]:
     """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
-    space, feedback = study.space, study.feedback
+    space, feedback = study.space, study.settings.feedback
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
     for record, past in history(study):  # values that were corrected or retracted are known too
         seen.setdefault(_sort(record.region, record.minus), []).extend(
@@ -282,31 +283,30 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
     return sheet
 
 
-def _sort(region: Region, minus: Region | None) -> Any:
+def _sort(region: Region, minus: Region | None) -> tuple[Hashable, ...]:
     """Return what distinguishes kinds of measurements: region, slope, and the region subtracted."""
     return region.key, region.feedback and region.feedback.slope, minus and minus.key
 
 
-def place_of(space: Any, text: str | None) -> Any:
-    """Return, from a text or JSON, an argument for ``space.region``; None for none."""
-    if text is None:
-        return None
+def place_of(space: Space, text: str) -> RegionLike:
+    """Return, from a text or JSON, an argument for ``space.region``."""
     if not text.lstrip().startswith("{"):
         return space.from_text(text)
     try:
-        return json.loads(text)
+        place: RegionLike = json.loads(text)
+        return place
     except ValueError:
         raise InvalidInput("a region cannot be read", text, "Write it as `zonal observe --help` says.") from None
 
 
-def places(table: Table, space: Any) -> list[Region]:
+def places(table: Table, space: Space) -> list[Region]:
     """Return the regions of a sheet; raise an error that lists every bad row."""
     return _every_row(table, space, (), lambda cells, row: space.region(region_in_row(space, cells)), "predicted")
 
 
 def _every_row(
     table: Table,
-    space: Any,
+    space: Space,
     needed: Sequence[str],
     read: Callable[[dict[str, str], int], T],
     done: str,
@@ -362,7 +362,7 @@ class BadSheet(ZonalError, ValueError):
         super().__init__("\n  ".join([problem, *wrong[:SHOWN_ROWS], *more]))
 
 
-def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Any]], name: str) -> int:
+def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Sequence[Outcome]]], name: str) -> int:
     require(cell.isdecimal(), "a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
     number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
     problem = f"there is no such trial: the study has {len(trials)}"

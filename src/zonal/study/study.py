@@ -1,8 +1,8 @@
 """The study: a search with numbered trials, a budget and the user's units.
 
 A study is started, opened from its file or replayed from its history, and changes by one assignment after the
-transaction is on disk. What its methods do is in plain functions of a study: `operations` and `limits` (changes),
-`optimization` (measuring with a function), `queries` and `summary` (answers).
+transaction is on disk. What its methods do is in plain functions of a study: `operations` (changes),
+`optimize` and `point_search` (measuring with a function), `queries` and `summary` (answers).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import copy
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
@@ -28,7 +28,6 @@ from zonal.engine.settings import (
     Direction,
     Given,
     Problem,
-    RegionLike,
     RegionsLike,
     Settings,
     SpaceLike,
@@ -52,11 +51,15 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.files import file_path
 from zonal.io.hints import Named, hinting, missing
 from zonal.io.result_table import Listing
+from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Region
+from zonal.policies.base import Policy
+from zonal.policies.deltas import Delta
+from zonal.spaces import Region, Space
+from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import limits, operations, optimization, queries, summary
+from zonal.study import operations, optimize, point_search, queries, summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -153,11 +156,11 @@ class Study(metaclass=Named):
         self._lock = threading.RLock()
         _studies.add(self)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, State | frozenset[str]]:
         """Return what a copy or a pickle takes along: neither the lock nor the file."""
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, State | frozenset[str]]) -> None:
         """Restore a copy or a pickle."""
         self.__dict__.update(state)
         self._renew_lock()
@@ -207,7 +210,9 @@ class Study(metaclass=Named):
         except StudyFileError:
             if not exist_ok or not file_path(path).exists():
                 raise
-            existing, seeded = cls.open(path, **users_own(study.settings)), settings.get("rng") is not None
+            passed_again: Any = users_own(study.settings)
+            existing = cls.open(path, **passed_again)
+            seeded = settings.get("rng") is not None
             same_settings(existing.settings, study.settings, file_path(path).name, seeded)
             return existing
         return study
@@ -217,15 +222,15 @@ class Study(metaclass=Named):
         cls,
         path: str | os.PathLike[str],
         *,
-        space: Any = None,
-        kernel: Any = None,
-        noise: Any = None,
-        feedback: Any = None,
-        policy: Any = None,
-        delta: Any = None,
-        forbidden: Any = None,
-        cost: Any = None,
-        travel: Any = None,
+        space: Space | None = None,
+        kernel: Kernel | Callable[..., Kernel | ArrayLike] | None = None,
+        noise: Callable[[Region], float] | None = None,
+        feedback: Feedback | Callable[..., Feedback] | None = None,
+        policy: Policy | Callable[..., Policy] | None = None,
+        delta: Delta | Callable[..., Delta] | None = None,
+        forbidden: Callable[[Region], bool] | None = None,
+        cost: Callable[[Region], float] | None = None,
+        travel: Callable[[Region, Region], float] | None = None,
         classes: Sequence[type] = (),
     ) -> Self:
         """Open the study in a file.
@@ -251,8 +256,8 @@ class Study(metaclass=Named):
         >>> zn.Study.open("sky.db").measured
         1
         """
-        named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
-        named |= {"delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
+        named: dict[str, Any] = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback}
+        named |= {"policy": policy, "delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
         given = {name: value for name, value in named.items() if value is not None}
         problem, fix = "classes must be classes", "Pass [MyKernel], the class itself."
         kinds = listed(classes, problem, fix)
@@ -304,7 +309,7 @@ class Study(metaclass=Named):
             if self._journal is not None:
                 self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
 
-    def _writing(self, partly: bool = False) -> AbstractContextManager[Any]:
+    def _writing(self, partly: bool = False) -> AbstractContextManager[bool | None]:
         """Hold the lock, and that of the file if there is one, after reading what other processes did.
 
         If `partly`, a study may do it whose own functions are missing: where one is needed, it raises.
@@ -371,7 +376,7 @@ class Study(metaclass=Named):
         else:
             for event in history:
                 state = state.apply_transaction(event)
-                state.belief  # noqa: B018  # computed step by step, as it was originally
+                state.posterior_table()  # computed step by step, as it was originally
         study._state = state
         return study
 
@@ -391,26 +396,6 @@ class Study(metaclass=Named):
         return self.settings.space
 
     @property
-    def feedback(self) -> Feedback:
-        """What part of a region a measurement averages."""
-        return self.settings.feedback
-
-    @property
-    def direction(self) -> Direction:
-        """Whether high or low averages are wanted."""
-        return self.settings.direction
-
-    @property
-    def value_name(self) -> str:
-        """The name of what is measured."""
-        return self.settings.value_name
-
-    @property
-    def value_unit(self) -> str:
-        """The unit of what is measured."""
-        return self.settings.value_unit
-
-    @property
     def _sign(self) -> float:
         """1 if high averages are wanted, else -1."""
         return self.settings.sign
@@ -423,7 +408,7 @@ class Study(metaclass=Named):
     @property
     def _called(self) -> str:
         """The name of its file, or what it measures."""
-        return self.value_name if self.path is None else self.path.stem
+        return self.settings.value_name if self.path is None else self.path.stem
 
     @property
     def read_only(self) -> str:
@@ -487,11 +472,6 @@ class Study(metaclass=Named):
     def forbidden(self) -> tuple[Region, ...]:
         """Regions that `forbid` forbade since the study began and that were not allowed again."""
         return tuple(self._state.forbidden_regions.values())
-
-    @property
-    def prior_mean(self) -> float:
-        """The prior mean of f, as given or learned."""
-        return self._sign * self._state.prior_mean
 
     @property
     def model(self) -> Model:
@@ -826,7 +806,7 @@ class Study(metaclass=Named):
         >>> study.ask().region.name
         'x 0.5..1'
         """
-        return limits.forbid(self, region, note, by)
+        return operations.forbid(self, region, note, by)
 
     def allow(self, region: RegionLike) -> int:
         """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
@@ -849,11 +829,11 @@ class Study(metaclass=Named):
         >>> study.blocked
         ()
         """
-        return limits.allow(self, region)
+        return operations.allow(self, region)
 
     def _forgive(self, trials: Iterable[Trial | int]) -> None:
         """Take back the failures of single trials that failed for other reasons than their region."""
-        limits.forgive(self, trials)
+        operations.forgive(self, trials)
 
     def optimize(
         self,
@@ -922,7 +902,7 @@ class Study(metaclass=Named):
         >>> result.nfev, study.remaining
         (5, 4)
         """
-        return optimization.optimize(
+        return optimize.optimize(
             self,
             measure,
             executor,
@@ -972,7 +952,7 @@ class Study(metaclass=Named):
         >>> bool(abs(point.x[0] - result.x[0]) < 0.01)
         True
         """
-        return optimization.refine(self, measure_point, budget, noise, points)
+        return point_search.refine(self, measure_point, budget, noise, points)
 
     def refit(self) -> bool:
         """Learn the model again from all measurements, independently of earlier fits, if anything is learned.
@@ -1136,20 +1116,6 @@ class Study(metaclass=Named):
         0.5
         """
         return queries.probability(self, regions, above, below)
-
-    @property
-    def threshold(self) -> float | None:
-        """The threshold of the policy's search for a set of regions; None if it searches for the best one."""
-        return queries.threshold(self)
-
-    @property
-    def misclassified(self) -> float | None:
-        """The expected weight of smallest regions that are classified on the wrong side of the threshold.
-
-        It is in the units of ``region.weight`` (volume, for a box), under the model; None if the policy does not
-        search for all regions beyond a threshold.
-        """
-        return queries.misclassified(self)
 
     def stands_out(self) -> bool:
         """Tell whether the recommended region is better than the average of the space, beyond chance.
@@ -1351,7 +1317,7 @@ class Study(metaclass=Named):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             """Raise AttributeError; where another library's name was used, name the one used here."""
             raise missing("a study", name)
 
@@ -1359,26 +1325,26 @@ class Study(metaclass=Named):
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
-            self._journal.append(state.events.since(before.events.size))
+            self._journal.append(state.events[len(before.events) :])
         self._switch(state)
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.posterior is not None:
-            complaints = {str(complaint): complaint for complaint in state.posterior.complaints}
+        if state.posterior.is_built:
+            complaints = {str(complaint): complaint for complaint in state.belief.complaints}
             heard, self._complaints = self._complaints, self._complaints | complaints.keys()
             for text_, complaint in complaints.items():
                 if text_ not in heard:
                     warn_user(complaint)
         if state.fit_state is not before.fit_state:
-            for event in state.events.since(before.events.size):
+            for event in state.events[len(before.events) :]:
                 _pass_on_doubts(event)
 
     def _switch(self, state: State) -> None:
         before, self._state = self._state, state
-        wanted = state.posterior is not None or not state.remaining  # else the next fit may come first
+        wanted = state.posterior.is_built or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
-            state.belief  # noqa: B018  # computed now, so that warnings come with their cause
+            state.posterior_table()  # computed now, so that warnings come with their cause
 
-    def _log(self, level: int, message: str, *parts: object) -> None:
+    def _log(self, level: int, message: str, *parts: str | int) -> None:
         """Log what happened."""
         log.log(level, message, *parts)
 
@@ -1416,12 +1382,12 @@ class _Snapshot(Study):
 class _Draft(Study):
     """Several changes that are not committed yet: it warns and logs nothing, since they may never happen."""
 
-    _unlogged: list[tuple[int, str, tuple[object, ...]]]  # what to log once they are: level, message and its parts
+    _unlogged: list[tuple[int, str, tuple[str | int, ...]]]  # what to log once they are committed
 
     def _commit(self, state: State) -> None:
         self._switch(state)
 
-    def _log(self, level: int, message: str, *parts: object) -> None:
+    def _log(self, level: int, message: str, *parts: str | int) -> None:
         self._unlogged.append((level, message, parts))
 
 

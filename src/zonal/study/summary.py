@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal._types import Json
+from zonal.engine import confidence, policy
+from zonal.engine.policy import views
 from zonal.engine.results import Observation, Recommendation, RegionProbability, Trial, TrialRecord, answer
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
-from zonal.io.records import Records
 from zonal.io.result_table import (
     Cell,
     Listing,
     Probability,
+    Records,
     card,
     counted,
     give_or_take,
@@ -28,14 +34,22 @@ from zonal.io.result_table import (
 )
 from zonal.spaces import Region
 from zonal.study.history import history
-from zonal.study.patches import Patches, patches
-from zonal.study.region_cells import table_cells
-from zonal.study.region_json import region_json
+from zonal.study.patches import Patch, Patches, patches
+from zonal.study.region_formats import region_json, table_cells
 
 if TYPE_CHECKING:
+    from zonal.engine.confidence import Outlook
     from zonal.study.study import Study
+    from zonal.tree import TreeTable
 
 TOP = 5
+# What a study returns, as far as programs get it: JSON values, and what `jsonable` turns into them.
+Shown: TypeAlias = (
+    "Region | Trial | Observation | Recommendation | RegionProbability | RegionProbabilities | Outlook | "
+    "Listing | Patch | Patches | TreeTable"
+)
+Arrays = NDArray[np.generic] | np.generic
+Answer: TypeAlias = "Json | Shown | Arrays | Mapping[str, Answer] | Sequence[Answer]"
 MOST_COUNTED = 10**9  # beyond it a power of ten is enough
 MOST_WAITING = 3  # pending trials that are named
 UNMEASURED = "nothing measured yet"
@@ -48,11 +62,14 @@ class RegionProbabilities(Records[RegionProbability]):
 
     The rows are in ``records``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
+    ``threshold`` is in value units. If it is the policy's own, ``misclassified`` is the expected weight of the
+    smallest regions that are classified on its wrong side, in units of ``region.weight``, under the model.
     """
 
     likeliest: RegionProbability | None = None
     threshold: float = math.nan
     side: str = "above"
+    misclassified: float | None = None
     unit: str = ""  # of the values
 
     def patches(self, within: float | None = None) -> Patches:
@@ -73,9 +90,10 @@ class RegionProbabilities(Records[RegionProbability]):
         return patches(self.records, lambda mean: sign * (mean - limit), self.unit, title, within)
 
 
-def to_json(answer: Any, **style: Any) -> str:
+def to_json(answer: Answer, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
     """Return an answer as JSON: names as in Python, null for NaN."""
-    options: dict[str, Any] = {"default": jsonable, "ensure_ascii": False, "allow_nan": False, **style}
+    options: dict[str, Any] = {"default": jsonable, "ensure_ascii": False, "allow_nan": False}
+    options |= {"indent": indent, "separators": separators}
     try:
         return json.dumps(answer, **options)
     except ValueError:
@@ -83,7 +101,7 @@ def to_json(answer: Any, **style: Any) -> str:
         return json.dumps(finite, **options)
 
 
-def jsonable(thing: Any) -> Any:
+def jsonable(thing: Answer) -> Any:
     """Return a value that a study returns, as JSON types."""
     match thing:
         case Region():
@@ -101,7 +119,7 @@ def jsonable(thing: Any) -> Any:
             return {"title": thing.title, "regions": thing.records, "likeliest": thing.likeliest}
         case Patches():
             return {"title": thing.title, "patches": thing.records}
-    return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
+    return thing.tolist() if isinstance(thing, np.ndarray | np.generic) else vars(thing)
 
 
 def amount(study: Study, value: float) -> str:
@@ -131,8 +149,8 @@ def measurements_left(study: Study) -> int:
 
 def headline(study: Study, name: str = "") -> str:
     """Return a study's name and its progress: the `name` given, unless it is empty or the default."""
-    under_way = f", {len(study.pending)} pending" if study.pending else ""
-    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{under_way}"
+    pending = f", {len(study.pending)} pending" if study.pending else ""
+    return f"{study._called if name in ('', 'value') else name}: {progress(study, 'measured')}{pending}"
 
 
 def best_word(study: Study) -> str:
@@ -167,9 +185,9 @@ def smallest(study: Study) -> str:
     """Return how many smallest regions there are, and of which size."""
     space, state = study.space, study._state
     depth = state.problem.bottom(state.h_max)
-    number = space.leaves(depth)
+    number = space.partition.leaves(depth)
     many = str(number) if number < MOST_COUNTED else f"about 10^{round(math.log10(number))}"
-    return f"{many} smallest region{'' if number == 1 else 's'}: {space.grain(depth)}"
+    return f"{many} smallest region{'' if number == 1 else 's'}: {space.partition.grain(depth)}"
 
 
 def waiting(study: Study) -> str:
@@ -190,20 +208,38 @@ def answer_text(study: Study) -> str:
     sure = f"the best of all with probability {percent(best.probability_best)}, under the model"
     answer = f"{best_word(study)} {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
     text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
-    if study.misclassified is not None:
+    if misclassified(study) is not None:
         text = f"{beyond(study)}\n{text}"
     return text if study.stands_out() else f"{text}\n{LUCK}"
 
 
 def beyond(study: Study) -> str:
     """Return how many regions are classified beyond the policy's threshold, and how certain that is."""
-    likely, wrong = study.above(), study.misclassified
+    likely, wrong = study.above(), misclassified(study)
     assert wrong is not None
     share = wrong / study.space.cell((0, 0)).weight
-    side = "above" if study.direction == "maximize" else "below"
-    limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
+    side = "above" if study.settings.direction == "maximize" else "below"
+    limit = f"{threshold(study):.6g} {study.settings.value_unit}".rstrip()
     held = f"{counted(len(likely.records), 'region')} classified as {side} {limit}"
     return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
+
+
+def threshold(study: Study) -> float | None:
+    """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
+    with study._lock:
+        state = study._state
+        limit = policy.threshold(state)
+    return None if limit is None else state.problem.sign * (state.prior_mean + limit) + 0.0  # 0, not -0
+
+
+def misclassified(study: Study) -> float | None:
+    """Return the weight of regions expected on the wrong side of the policy's threshold; None if it has none."""
+    with study._lock:
+        state = study._state
+        limit = policy.threshold(state)
+        if limit is None:
+            return None
+        return confidence.misclassified(state.posterior_table(), views(state, pending=False), limit)
 
 
 def study_card(study: Study) -> str:
@@ -215,7 +251,7 @@ def study_card(study: Study) -> str:
     if is_empty(study):
         return card(headline(study), facts | {"best region so far": UNMEASURED})
     best = study.recommend()
-    if study.misclassified is not None:
+    if misclassified(study) is not None:
         facts["the set"] = beyond(study)
     place = "best region" if best_word(study) == "best region" else "best region so far"
     facts |= {place if name == "region" else name: fact for name, fact in answer(best).items()}
@@ -224,14 +260,14 @@ def study_card(study: Study) -> str:
 
 def table(study: Study, earlier: bool) -> Listing:
     """Return all trials and observations as a table: see `Study.table`."""
-    unit, rows = study.value_unit, _rows(study, truth(earlier, "history"))
+    unit, rows = study.settings.value_unit, _rows(study, truth(earlier, "history"))
     records, outcomes = _attributes(rows, "record"), _attributes(rows, "now")
     regions = _attributes(records, "region")
     expected = study.predict(regions)
     columns: dict[str, list[Cell]] = {
         "number": _numbers(records, TrialRecord),
         "region": _attributes(regions, "name"),
-        labelled(study.value_name, unit): _attributes(outcomes, "value"),
+        labelled(study.settings.value_name, unit): _attributes(outcomes, "value"),
         labelled("sem", unit): _attributes(outcomes, "sem"),
         "slope": _attributes(_attributes(regions, "feedback"), "slope", ""),
         "minus": _attributes(_attributes(records, "minus"), "name", ""),
@@ -278,7 +314,7 @@ def _attributes(things: Iterable[object], name: str, default: Cell = None) -> li
     return [getattr(thing, name, default) for thing in things]
 
 
-def _numbers(records: Iterable[object], kind: type[TrialRecord | Observation]) -> list[Cell]:
+def _numbers(records: Iterable[TrialRecord | Observation], kind: type[TrialRecord | Observation]) -> list[Cell]:
     """Return the numbers of the trials, or of the observations; None in rows about the other."""
     return [record.number if isinstance(record, kind) else None for record in records]
 
@@ -286,32 +322,36 @@ def _numbers(records: Iterable[object], kind: type[TrialRecord | Observation]) -
 def top(study: Study, k: int) -> Listing:
     """Return the `k` best regions as a table: see `Study.top`."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
-    tree, unit = study.tree, study.value_unit
+    tree, unit = study.tree, study.settings.value_unit
     counts = dict(
         zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True)
     )
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
     columns["measurements"] = [counts[answer.node] for answer in best]
     columns["P(best)"] = [Probability(answer.probability_best) for answer in best]
-    kind = "highest" if study.direction == "maximize" else "lowest"
-    title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"
+    kind = "highest" if study.settings.direction == "maximize" else "lowest"
+    title = f"Regions of the {kind} {study.settings.value_name}, after {study.measured} measurements"
     return Listing(title, joined(columns, [answer.region for answer in best], "study"))
 
 
 def likely_table(
-    study: Study, beyond: str, likely: Sequence[RegionProbability], number: int, limit: tuple[float, str]
+    study: Study,
+    beyond: str,
+    likely: Sequence[RegionProbability],
+    number: int,
+    limit: tuple[float, str, float | None],
 ) -> RegionProbabilities:
     """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
 
     `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9", and `limit`
-    the threshold with its side.
+    the threshold with its side, and the weight that is expected to be misclassified.
     """
-    listed, unit = tuple(likely[:number]), study.value_unit
+    listed, unit = tuple(likely[:number]), study.settings.value_unit
     ours = _averages(likely, unit) | {"probability": [Probability(item.probability) for item in likely]}
     ours["sigma"] = _attributes(likely, "sigma")
     columns = joined(ours, [item.region for item in likely], "study")
     mean, std = (column_of(columns, ours[labelled(name, unit)]) for name in ("mean", "std"))
-    what = f"whose average {study.value_name} {beyond}, after {counted(study.measured, 'measurement')}"
+    what = f"whose average {study.settings.value_name} {beyond}, after {counted(study.measured, 'measurement')}"
     title = f"Regions {what}" if listed else f"There is no region {what}."
     if likely and not listed:
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."

@@ -11,15 +11,16 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from http.client import HTTPException
-from typing import Any, NoReturn, TypeVar, overload
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any, Concatenate, NoReturn, NotRequired, ParamSpec, TypedDict, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from zonal import errors
+from zonal._types import Json
 from zonal.engine import checks
 from zonal.engine.events import Transaction
 from zonal.engine.results import Observation, Trial
@@ -29,7 +30,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.limits import regions_of
+from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
 from zonal.study.worker_id import person, worker_id
@@ -40,7 +41,19 @@ PATIENCE = 30.0  # seconds for which a repeatable request is repeated while ther
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
 MEANT = {title: StudyFileError if kind is Unknown else kind for kind, (_, title) in STATUSES.items()}
 FAILED = "Pass a finite number; fail() is for what could not be measured."
-W = TypeVar("W", bound=Callable[..., Any])
+Changed = list[Trial] | Observation | int | None  # what a method that changes a study returns
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class TrialAnswer(TypedDict):
+    """A trial as a server answers."""
+
+    trial: int
+    replicate: int
+    region: Mapping[str, tuple[int, int]]
+    time: NotRequired[float]
+    cost: NotRequired[float]
 
 
 class Refused(ZonalError, RuntimeError):
@@ -63,7 +76,9 @@ def connect(address: str, token: str | None = None) -> Remote:
 class _NoRedirects(HTTPRedirectHandler):
     """Does not follow redirects: the token would be sent along."""
 
-    def redirect_request(self, *arguments: Any) -> None:
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
         """Do not follow."""
 
 
@@ -89,7 +104,7 @@ class Connection:
         """Return what a path holds."""
         return self._send("GET", path, None, True)
 
-    def post(self, path: str, again: bool = False, **body: Any) -> Any:
+    def post(self, path: str, again: bool = False, **body: Json) -> Any:
         """Send fields and return the answer; if `again`, repeat while there is no answer."""
         fields = {name: value for name, value in body.items() if value is not None}
         return self._send("POST", path, json.dumps(fields, allow_nan=False).encode(), again)
@@ -114,11 +129,11 @@ class Connection:
                 pause = min(2 * pause, 2.0)
 
 
-def _of_one_moment(word: W) -> W:
+def _of_one_moment(word: Callable[Concatenate[Study, P], R]) -> Callable[Concatenate[Remote, P], R]:
     """Decorate a method that reads the study several times so that it sees one moment."""
 
     @wraps(word)
-    def call(study: Remote, *arguments: Any, **named: Any) -> Any:
+    def call(study: Remote, *arguments: P.args, **named: P.kwargs) -> R:
         study.refresh()
         study._still += 1
         try:
@@ -126,7 +141,7 @@ def _of_one_moment(word: W) -> W:
         finally:
             study._still -= 1
 
-    return call  # type: ignore[return-value]
+    return call  # type: ignore[return-value]  # the first argument is never named
 
 
 class Remote(Study):
@@ -148,7 +163,7 @@ class Remote(Study):
         """Return where it is."""
         return f"<study at {self._line.address}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Remote], tuple[str, str]]:
         """Pickle as an address: a copy connects to the same study."""
         return Remote, (self._line.address, self._line.token)
 
@@ -200,11 +215,17 @@ class Remote(Study):
         self._rows = tuple(rows)
         return new
 
-    def _trial(self, answer: dict[str, Any]) -> Trial:
-        node = tuple(answer["region"]["node"])
+    def _trial(self, answer: TrialAnswer) -> Trial:
+        depth, index = answer["region"]["node"]
+        node = depth, index
         spends = answer.get("time", 1.0), answer.get("cost", 1.0)
         return Trial(
-            answer["trial"], node, self.space.cell(node, self.feedback), answer["replicate"], self.id, *spends
+            answer["trial"],
+            node,
+            self.space.cell(node, self.settings.feedback),
+            answer["replicate"],
+            self.id,
+            *spends,
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
@@ -212,49 +233,12 @@ class Remote(Study):
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
         usable = observations or not isinstance(trial, Observation)
-        return errors.whole_number(getattr(trial, "number", trial) if usable else trial, "a trial", 0, 2**53)
+        number: Any = getattr(trial, "number", trial) if usable else trial
+        return errors.whole_number(number, "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
         return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
-
-    @overload
-    def ask(
-        self,
-        n: None = None,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> Trial: ...
-    @overload
-    def ask(
-        self,
-        n: int,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> list[Trial]: ...
-    def ask(
-        self,
-        n: int | None = None,
-        *,
-        key: str = "",
-        by: str | None = None,
-        within: RegionsLike = None,
-        avoid: RegionsLike = None,
-    ) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next `n`: see `Study.ask`."""
-        number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
-        limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
-        now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
-        token = errors.text(key, "key") or uuid.uuid4().hex
-        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
-        trials = [self._trial(trial) for trial in answer]
-        return trials[0] if n is None else trials
 
     def _claim(self, number: int, by: str, worker: str) -> Trial | None:
         answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
@@ -267,18 +251,37 @@ class Remote(Study):
     def _refit(self, from_scratch: bool = True) -> bool:
         return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
 
-    def save(self, path: Any) -> NoReturn:
+    def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Raise: it is stored on the server."""
         raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
 
 
-def _over_http(route: Route) -> Any:
+@wraps(Study.ask)
+def _ask(
+    study: Remote,
+    n: int | None = None,
+    *,
+    key: str = "",
+    by: str | None = None,
+    within: RegionsLike = None,
+    avoid: RegionsLike = None,
+) -> Trial | list[Trial]:
+    number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
+    limits = {"within": regions_of(study, within, "within"), "avoid": regions_of(study, avoid, "avoid")}
+    now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
+    token = errors.text(key, "key") or uuid.uuid4().hex
+    answer = study._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
+    trials = [study._trial(trial) for trial in answer]
+    return trials[0] if n is None else trials
+
+
+def _over_http(route: Route) -> Callable[..., Changed]:
     """Return a method of `Study` that is sent to the server."""
     word: Any = getattr(Study, route.operation)
     signature = inspect.signature(word)
 
     @wraps(word)
-    def call(study: Remote, *arguments: Any, **named: Any) -> Any:
+    def call(study: Remote, *arguments: Any, **named: Any) -> Changed:
         fields = signature.bind(study, *arguments, **named).arguments
         of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]
@@ -296,12 +299,15 @@ def _over_http(route: Route) -> Any:
         answer = study._line.post(route.path.format(trial=number), again, **fields)
         if route.operation == "forbid":
             return [study._trial(trial) for trial in answer["overlapping"]]
-        return study._observation(answer["observation"]) if route.operation == "observe" else answer.get("allowed")
+        if route.operation == "observe":
+            return study._observation(answer["observation"])
+        allowed: int | None = answer.get("allowed")
+        return allowed
 
     return call
 
 
-def _slopes(study: Remote, given: Any) -> dict[str, list[float]]:
+def _slopes(study: Remote, given: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]:
     """Return slopes and their standard errors as plain numbers, by axis."""
     plain = {}
     for by, *pair in checks.slope_pairs(study.space, given):
@@ -328,6 +334,7 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
     ],
 }
+setattr(Remote, "ask", _ask)  # noqa: B010  # mypy knows the overloads of `Study.ask`
 for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
 SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}

@@ -3,49 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from sys import float_info
 from typing import Any
 
+from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Region
+from zonal.spaces import Region, Space
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
-from zonal.study import sheets
-from zonal.study.export import document, exported
-from zonal.study.history import pending_asked
+from zonal.study import sheets, summary
+from zonal.study.export import document, exported, outcomes, questions
+from zonal.study.history import n_events, pending_asked, region_of_row
 from zonal.study.operations import recorded
-from zonal.study.recipe import arguments
-from zonal.study.sheet_rows import outcomes, questions
+from zonal.study.queries import Side
+from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
-from zonal.study.summary import jsonable
+from zonal.study.summary import Answer, jsonable, to_json
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
-from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route
+from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route, Schema
 
 
-def _of_node(space: Any, node: Any) -> Region:
-    pair = isinstance(node, list) and [type(number) for number in node] == [int, int]
-    require(pair, "a node must be [depth, index]", node, "Write [3, 5].")
-    depth, index = node
-    exists = 0 <= depth <= (space.max_depth() or depth) and depth < 64 and 0 <= index < space.slots(depth)
-    require(exists, "there is no such node", node, "Pass one of the study's.")
-    region: Region = space.cell((depth, index))
-    return region
+def dumped(answer: Answer) -> bytes:
+    """Return an answer as JSON, with null for NaN."""
+    return to_json(answer, separators=(",", ":")).encode()
 
 
-def _region(study: Study, described: Any) -> Region:
+def _of_node(space: Space, node: Json) -> Region:
+    match node:
+        case [int(depth), int(index)] if bool not in (type(depth), type(index)):
+            possible = 0 <= depth <= (space.max_depth() or depth) and depth < 64
+            exists = possible and 0 <= index < space.partition.slots(depth)
+            require(exists, "there is no such node", node, "Pass one of the study's.")
+            return space.cell((depth, index))
+    raise InvalidInput("a node must be [depth, index]", node, "Write [3, 5].")
+
+
+def _region(study: Study, described: Json) -> Region:
     """Return the region that a client described."""
     if isinstance(described, Mapping) and described.keys() == {"row"}:
         row = whole_number(described["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
-        return study._state.region(row)
+        return region_of_row(study, row)
     if isinstance(described, Mapping) and described.keys() == {"node"}:
         return _of_node(study.space, described["node"])
     place = study.space.from_text(described) if isinstance(described, str) else described
@@ -55,13 +61,13 @@ def _region(study: Study, described: Any) -> Region:
     return region
 
 
-def _regions(study: Study, described: list[Any]) -> list[Region]:
+def _regions(study: Study, described: Sequence[Json]) -> list[Region]:
     """Return the regions that a client described, of the study as it is now."""
     study.refresh()
     return [_region(study, region) for region in described]
 
 
-def _feedback(study: Study, described: Any) -> Feedback | None:
+def _feedback(study: Study, described: Json) -> Feedback | None:
     """Return the feedback that a client described, one of Zonal's own."""
     try:
         feedback: Feedback | None = Decoder()(described)
@@ -88,13 +94,15 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
 }
 
 
-def call_study(route: Route, study: Study, **fields: Any) -> Any:
+def call_study(route: Route, study: Study, **fields: Json) -> Answer:
     """Do what the method of a study that is named by a route does, and return its answer."""
-    for name in READ.keys() & fields.keys():
-        fields[name] = READ[name](study, fields[name])
-    if fields.pop("observation", False):
-        fields["trial"] = recorded(study, fields["trial"], observation=True)
-    answer = getattr(study, route.operation)(**fields)
+    is_observation = fields.pop("observation", False)
+    given: dict[str, Any] = {
+        name: READ[name](study, value) if name in READ else value for name, value in fields.items()
+    }
+    if is_observation:
+        given["trial"] = recorded(study, given["trial"], observation=True)
+    answer: Answer = getattr(study, route.operation)(**given)
     if route.answer is None:
         return answer
     return {**({route.answer: answer} if route.answer else {}), **budget_fields(study)}
@@ -102,14 +110,18 @@ def call_study(route: Route, study: Study, **fields: Any) -> Any:
 
 def _sheet(
     study: Study, csv: str, by: str, correct: bool = False, changed: bool = False, decimal: str | None = None
-) -> Any:
+) -> Answer:
     marks = decimal in (None, ".", ",")
     need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
     rows = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
-    taken = {"new": len(rows.new), "corrected": len(rows.corrected), "known": len(rows.repeated)}
-    old = [{"trial": number, "row": row, "how": how} for number, (row, how) in rows.outdated.items()]
-    left = [{"trial": number, **note._asdict()} for number, note in rows.notes_left.items()]
-    noted = {"notes": len(rows.notes), "notes_left": left}
+    taken: dict[str, Answer] = {
+        "new": len(rows.new),
+        "corrected": len(rows.corrected),
+        "known": len(rows.repeated),
+    }
+    old: list[Answer] = [{"trial": number, "row": row, "how": how} for number, (row, how) in rows.outdated.items()]
+    left: list[Answer] = [{"trial": number, **note._asdict()} for number, note in rows.notes_left.items()]
+    noted: dict[str, Answer] = {"notes": len(rows.notes), "notes_left": left}
     return {**taken, "empty": rows.empty, **noted, "outdated": old, **budget_fields(study)}
 
 
@@ -117,10 +129,10 @@ def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Tria
     return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
 
 
-def budget_fields(study: Study) -> dict[str, Any]:
+def budget_fields(study: Study) -> dict[str, Json]:
     """Return the progress of a study."""
     return {
-        "event": len(study._state.events),
+        "event": n_events(study),
         "budget": study.budget,
         "measured": study.measured,
         "pending": len(study.pending),
@@ -129,17 +141,20 @@ def budget_fields(study: Study) -> dict[str, Any]:
     }
 
 
-def _beyond(side: str, study: Study, **fields: Any) -> Any:
+def _beyond(
+    side: Side, study: Study, patches: bool = False, within: float | None = None, **limits: float
+) -> Answer:
     thresholds = (
-        {} if "threshold" in fields else {"threshold": study.threshold, "misclassified": study.misclassified}
+        {}
+        if "threshold" in limits
+        else {"threshold": summary.threshold(study), "misclassified": summary.misclassified(study)}
     )
-    joined, within = fields.pop("patches", False), fields.pop("within", None)
-    need_field(joined or within is None, "within", "this is for patches", within, "Send patches as well.")
-    likely = getattr(study, side)(**fields)
-    return {**jsonable(likely.patches(within) if joined else likely), **thresholds}
+    need_field(patches or within is None, "within", "this is for patches", within, "Send patches as well.")
+    likely = getattr(study, side)(**limits)
+    return {**jsonable(likely.patches(within) if patches else likely), **thresholds}
 
 
-def _predict(study: Study, regions: list[Any] | None = None) -> Any:
+def _predict(study: Study, regions: Sequence[Json] | None = None) -> Answer:
     if regions is not None:
         return study.predict(_regions(study, regions))._asdict()
     study.refresh()
@@ -149,7 +164,7 @@ def _predict(study: Study, regions: list[Any] | None = None) -> Any:
     return {"regions": every.regions, **every._asdict()}
 
 
-def _picture(study: Study, **fields: Any) -> Any:
+def _picture(study: Study, **fields: Any) -> Answer:
     """Return the picture; a slice is where its maps hold the axes that they do not show."""
     text = fields.get("slice", "{}")
     try:
@@ -166,7 +181,7 @@ def _is_part(part: Any) -> bool:
     return isinstance(part, list) and [type(end) in (int, float) for end in part] == [True, True]
 
 
-def _pending(study: Study) -> Any:
+def _pending(study: Study) -> Answer:
     by = {asked.number: asked.by for asked in pending_asked(study)}
     return {
         **budget_fields(study),
@@ -174,17 +189,17 @@ def _pending(study: Study) -> Any:
     }
 
 
-def _settings(study: Study) -> Any:
+def _settings(study: Study) -> Answer:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
-def _journal(overview: StudyOverview, after: int = -1) -> Any:
+def _journal(overview: StudyOverview, after: int = -1) -> Answer:
     rows = overview.journal.rows(after + 1)[:MAX_REGIONS]
     return [{"number": row.number, "time": row.time, "events": json.loads(row.event)} for row in rows]
 
 
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
-HANDLERS: dict[str, Callable[..., Any]] = {
+HANDLERS: dict[str, Callable[..., Answer]] = {
     "/sheet": _sheet,
     "/trials/{trial}/claim": _claim,
     "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **budget_fields(study)},
@@ -209,16 +224,17 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "/export/report.html": report,
 }
 # What is answered at once, from the file alone.
-OVERVIEW_HANDLERS: dict[str, Callable[..., Any]] = {
+OVERVIEW_HANDLERS: dict[str, Callable[..., Answer | bytes]] = {
     "/trials": lambda overview, **fields: overview.trials(fields.get("from", 0), fields.get("named", False)),
     "/journal": _journal,
     "/export/study.db": lambda overview: overview.journal.copy(),
 }
 
 
-def given(fields: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
+def given(fields: Json, schemas: Mapping[str, Schema], needs: tuple[str, ...]) -> dict[str, Any]:
     """Check the fields a client sent against their schemas, and return them."""
-    need_field(isinstance(fields, Mapping), "", "the body must be an object", fields, "Send a JSON object.")
+    if not isinstance(fields, Mapping):
+        raise Misspoken("", "the body must be an object", fields, "Send a JSON object.")
     fix = f"There are {', '.join(schemas) or 'nothing'}."
     for name in fields:
         need_field(name in schemas, str(name), "there is no such field", name, fix)
@@ -232,12 +248,12 @@ def given(fields: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> di
 class Misspoken(InvalidInput):
     """A wrong field; its name is part of the answer."""
 
-    def __init__(self, name: str, problem: str, value: object, fix: str) -> None:
+    def __init__(self, name: str, problem: str, value: Json, fix: str) -> None:
         super().__init__(problem, value, fix)
         self.field = name
 
 
-def need_field(holds: object, name: str, problem: str, value: object, fix: str) -> None:
+def need_field(holds: bool, name: str, problem: str, value: Json, fix: str) -> None:
     """Raise, with the name of the field, unless something holds."""
     if not holds:
         raise Misspoken(name, problem, value, fix)
@@ -257,30 +273,33 @@ FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
 }  # fmt: skip
 
 
-def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
-    kind = schema.get("type", "")
+def _checked(name: str, value: Json, schema: Schema) -> Json:
+    kind = str(schema.get("type", ""))
     fits, what, fix = FITS.get(kind, (lambda value, schema: True, "", ""))
     problem = f"{name} must be {what.format(**schema)}"
     need_field(fits(value, schema), name, problem, value, fix.format(**schema))
-    if kind == "array":
-        return [_checked(name, entry, schema["items"]) for entry in value]
-    return float(value) if kind == "number" else value
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, Mapping):
+        return [_checked(name, entry, items) for entry in value]
+    return float(value) if kind == "number" and isinstance(value, int) else value
 
 
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
-def new_study(recipe: Any) -> dict[str, Any]:
+def new_study(recipe: Json) -> Arguments:
     """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
-    fix = "Send what `zonal new --template` has."
-    need_field(isinstance(recipe, Mapping), "recipe", "a recipe must be an object", recipe, fix)
+    if not isinstance(recipe, Mapping):
+        fix = "Send what `zonal new --template` has."
+        raise Misspoken("recipe", "a recipe must be an object", recipe, fix)
     for section in FILES:
-        named = isinstance(recipe.get(section), Mapping) and "table" in recipe[section]
+        words = recipe.get(section)
+        named = isinstance(words, Mapping) and "table" in words
         problem = f"[{section}] table names a file, which no client may"
         need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
-    words = Recipe(recipe, source="the recipe")
-    check_values(words)
+    written = Recipe(recipe, source="the recipe")
+    check_values(written)
     budget = recipe.get("budget")
     huge = isinstance(budget, int) and budget > MAX_BUDGET
     need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MAX_BUDGET} at most.")
-    return arguments(words)
+    return arguments(written)

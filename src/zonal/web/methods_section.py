@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from zonal.engine.events import Asked, Closed, Corrected, Told
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, TrialRecord
+from zonal.engine.settings import KernelLike
 from zonal.errors import StudyFileError
 from zonal.io.result_table import counted, give_or_take, number, percent
 from zonal.kernels.base import Kernel
@@ -22,7 +23,8 @@ from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
 from zonal.spaces.base import Overlapping, Region
 from zonal.storage.journal import release
-from zonal.study.history import history
+from zonal.study import summary
+from zonal.study.history import all_asked, history, n_of_initial_design, policy_of, problem_of, told_late
 from zonal.study.summary import amount, beyond, is_empty
 
 if TYPE_CHECKING:
@@ -94,11 +96,12 @@ def methods(study: Study) -> list[str]:
 
 def _quantity(study: Study) -> str:
     """Return what is measured, with its unit in parentheses, since brackets are citations."""
-    return f"{study.value_name} ({study.value_unit})" if study.value_unit else study.value_name
+    name, unit = study.settings.value_name, study.settings.value_unit
+    return f"{name} ({unit})" if unit else name
 
 
 def _with_unit(study: Study, value: float) -> str:
-    return f"{value:.6g} {study.value_unit}".rstrip()
+    return f"{value:.6g} {study.settings.value_unit}".rstrip()
 
 
 def _was(count: int) -> str:
@@ -106,8 +109,8 @@ def _was(count: int) -> str:
 
 
 def _aim(study: Study) -> str:
-    policy, space = study._state.problem.policy, study.space
-    side, best = ("above", "highest") if study.direction == "maximize" else ("below", "lowest")
+    policy, space = problem_of(study).policy, study.space
+    side, best = ("above", "highest") if study.settings.direction == "maximize" else ("below", "lowest")
     where = f" within {space.cell((0, 0)).name}" if space.axes and space.continuous_axes else ""
     if not isinstance(policy, Above):
         aim = f"the region of the {best} average {_quantity(study)}"
@@ -116,7 +119,7 @@ def _aim(study: Study) -> str:
         aim += _quantity(study)
     else:
         limit = _with_unit(study, policy.threshold)
-        aim = f"all regions of the smallest size whose average {study.value_name} is {side} {limit}"
+        aim = f"all regions of the smallest size whose average {study.settings.value_name} is {side} {limit}"
     return f"We sought {aim}{where} with Zonal {release()}."
 
 
@@ -129,7 +132,7 @@ def _measurements(study: Study) -> str:
     text = f"Each of {counted(study.measured, 'measurement')} ({spent} a budget of {budget}) returned "
     if study.measured == 1:
         text = f"One measurement ({spent} a budget of {budget}) returned "
-    text += f"a noisy {_seen(study.feedback)}"
+    text += f"a noisy {_seen(study.settings.feedback)}"
     if differences := sum(trial.minus is not None for trial in told):
         text += f"; {differences} of them {_was(differences)} differences of two regions"
     if errors := sum(trial.sem is not None for trial in told):
@@ -152,24 +155,14 @@ def _seen(feedback: Feedback) -> str:
 
 
 def _choice(study: Study, cite: _Citations) -> str:
-    problem = study._state.problem
-    kind = study._state.created.policy.partition("(")[0]
+    problem = problem_of(study)
+    kind = policy_of(study).partition("(")[0]
     how, names = POLICIES.get(kind, (f"by a policy of our own, {kind}", ()))
     text = f"Regions to measure were chosen {_together(study)}{how}{cite(*names)}"
     if isinstance(problem.policy, KnowledgeGradient) and problem.learned:
         text += ", every few rounds by a guard that follows the highest measured averages without a model"
-    first = _swept(study)
+    first = n_of_initial_design(study)
     return f"{text}{f', after a sweep of {first} regions over the whole space' if first > 1 else ''}."
-
-
-def _swept(study: Study) -> int:
-    """Return how many of the first trials were of the initial design."""
-    state, swept = study._state, 0
-    for asked in state.asked:
-        if asked.row not in state.initial_design or asked.replicate > 1:
-            break
-        swept += 1
-    return swept
 
 
 def _together(study: Study) -> str:
@@ -208,7 +201,7 @@ def _limits(study: Study) -> Iterator[str]:
         yield f"Regions for which our rule {rule} returned true were neither measured nor recommended."
     if later := study.forbidden:
         yield f"Later {_named(later)} {_was(len(later))} forbidden too."
-    limited = sum(bool(asked.within or asked.avoid) for asked in study._state.asked)
+    limited = sum(bool(asked.within or asked.avoid) for asked in all_asked(study))
     if limited:
         yield f"{counted(limited, 'trial')} {_was(limited)} limited to what was possible when asked for."
     if settings.max_replicates is not None:
@@ -241,15 +234,15 @@ def _costs(study: Study) -> Iterator[str]:
             if callable(settings.travel)
             else (f"{amount(study, settings.travel)} per unit of distance")
         )
-        parts.append(f"the way from the region before ({rate})")
+        parts.append(f"travel from the region before ({rate})")
     if parts:
         yield f"A measurement cost {' plus '.join(parts)}."
 
 
 def _model(study: Study, cite: _Citations) -> Iterator[str]:
     """Yield how f was modelled: kernel, noise and mean, each as given or learned."""
-    problem = study._state.problem
-    if problem.empirical:
+    problem = problem_of(study)
+    if problem.model_free:
         yield "No model was used: each region's average was estimated from its own measurements."
         return
     text = f"f was modelled as a Gaussian process{cite('gp')}, of which the average over a region is a linear "
@@ -257,7 +250,7 @@ def _model(study: Study, cite: _Citations) -> Iterator[str]:
 
 
 def _kernel(study: Study) -> str:
-    given = study._state.problem.unknowns.kernel
+    given = problem_of(study).unknowns.kernel
     if isinstance(given, Kernel):
         return f"Its kernel was given: {_rounded(study.settings.kernel)}."
     family = "Its kernel" if given is None else f"The parameters of its kernel, {given.__name__},"
@@ -272,7 +265,7 @@ def _kernel(study: Study) -> str:
     return f"{text}."
 
 
-def _rounded(kernel: object) -> str:
+def _rounded(kernel: KernelLike) -> str:
     """Return a kernel as text, its parameters with three digits."""
     if not isinstance(kernel, Kernel):
         return f"our own function {getattr(kernel, '__name__', type(kernel).__name__)}"
@@ -297,7 +290,7 @@ def _noise(study: Study) -> str:
         learned = study.model.noise
         if study.model.measurements and learned is not None:
             size = learned.std if isinstance(learned, PerWeight) else learned
-            text += f" ({size:.3g} {study.value_unit}".rstrip()
+            text += f" ({size:.3g} {study.settings.value_unit}".rstrip()
             text += " at weight 1)" if isinstance(learned, PerWeight) else ")"
     return f"{text}."
 
@@ -305,17 +298,18 @@ def _noise(study: Study) -> str:
 def _mean(study: Study) -> str:
     if study.settings.mean is not None:
         return f"The prior mean was given as {_with_unit(study, study.settings.mean)}."
-    if study._state.problem.unknowns.mean is not None:
+    if problem_of(study).unknowns.mean is not None:
         return "The prior mean was 0, the default with a given kernel."
     with suppress(StudyFileError):
         if study.model.measurements:
-            return f"The prior mean was learned ({study.prior_mean:.4g} {study.value_unit}".rstrip() + ")."
+            mean = f"{study.model.mean:.4g} {study.settings.value_unit}".rstrip()
+            return f"The prior mean was learned ({mean})."
     return "The prior mean was learned."
 
 
 def _changes(study: Study) -> Iterator[str]:
     """Yield what came from elsewhere, what was changed afterwards, and which trials have no value."""
-    late = {event.trial: at for at, (_, event) in enumerate(study._state.observed) if event.trial is not None}
+    late = told_late(study)
     if count := sum(observation.number not in late.values() for observation in study.observations):
         yield f"{counted(count, 'measurement')} made outside the study {_was(count)} included."
     retracted = {_source(record) for record, outcomes in history(study) if outcomes[-1].state == "retracted"}
@@ -344,8 +338,8 @@ def _answer(study: Study) -> str:
         best = study.recommend()
     except StudyFileError as error:  # no posterior without a user-defined function
         return str(error)
-    text = f"In the end there were {beyond(study)}. " if study.misclassified is not None else ""
-    kind = "an average" if study._state.problem.empirical else "a posterior average"
+    text = f"In the end there were {beyond(study)}. " if summary.misclassified(study) is not None else ""
+    kind = "an average" if problem_of(study).model_free else "a posterior average"
     text += (
         f"The region recommended is {best.region.name}, with {kind} of "
         f"{give_or_take(best.mean, best.std, best.unit)} (mean and standard deviation)"

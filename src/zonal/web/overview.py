@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from zonal._types import Json
 from zonal.engine.costs import left, paid
@@ -25,11 +25,12 @@ from zonal.engine.events import (
     Unblocked,
 )
 from zonal.engine.trial_history import Outcome, outcomes
-from zonal.spaces.base import Region
+from zonal.spaces import Region, SubsetRegion
 from zonal.storage.journal import Journal
 from zonal.web.space_data import picture_kind, region_data, space_data
 
 T = TypeVar("T")
+Stamp = tuple[int, int, int]  # of a file: its number, time of change and size
 
 SHORT_TIME = len("2026-11-16T00:05:51")
 SHOWN = 200  # trials whose regions are named before the tree is available
@@ -48,7 +49,7 @@ HAPPENED = {  # what an event says to people
 }
 
 
-def stamp_of(path: Path) -> tuple[int, int, int]:
+def stamp_of(path: Path) -> Stamp:
     """Return a value that changes when a file does."""
     stat = os.stat(path)
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
@@ -68,7 +69,7 @@ class StudyOverview:
         self.event = len(self.events)  # the number of events
         fresh = self.journal.rows(len(self.times))
         self.times = [*self.times, *(row.time for row in fresh)][: self.event]
-        self.settings: Any = self.journal.opened.settings
+        self.settings = self.journal.opened.settings
         self.asked = self._events(Asked)
         self._outcomes = outcomes(self.events)
         taken = {event.number: event.by for event in self._events(Claimed)}
@@ -176,10 +177,10 @@ class StudyOverview:
         minus = {number: region.name for number, region in subtracted.items() if region is not None}
         columns: dict[str, Json] = {
             "event": self.event,
-            **_columns(asked, number="number", row="row", replicate="replicate"),
+            **_columns(asked, "number", "row", "replicate"),
             **_spent(asked, [past[-1].time for past in pasts]),
-            **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
-            **_columns([past[0] for past in pasts], by="by"),
+            **_columns([past[-1] for past in pasts], "state", "value", "sem"),
+            **_columns([past[0] for past in pasts], "by"),
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
@@ -214,9 +215,9 @@ class StudyOverview:
         return observations
 
 
-def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
-    """Return columns of some attributes, by the names of the page."""
-    return {name: [getattr(row, attribute) for row in rows] for name, attribute in names.items()}
+def _columns(rows: Sequence[Asked] | Sequence[Outcome], *names: str) -> dict[str, list[Json]]:
+    """Return columns of some attributes."""
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[float]]:
@@ -230,11 +231,12 @@ def _outcome(outcome: Outcome) -> Mapping[str, Json]:
     return {"state": outcome.state, "value": outcome.value, "sem": outcome.sem, "note": outcome.note}
 
 
-def described(region: Region) -> Any:
+def described(region: Region) -> Json:
     """Return a region as the service reads it."""
     if region.node is not None:
         return {"node": region.node}
-    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
+    members: list[int] = region.members.tolist() if isinstance(region, SubsetRegion) else []
+    return members or region.as_dict()
 
 
 def place(region: Region, row: int) -> Mapping[str, Json]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,41 +17,32 @@ from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import Map, panels_of
 from zonal.plotting.style import regions_of
+from zonal.study import summary
+from zonal.study.history import failed_rows, n_events, problem_of
 from zonal.study.study import Study
-from zonal.study.summary import beyond, is_empty, to_json
+from zonal.study.summary import beyond, is_empty
+from zonal.tree import TreeTable
 from zonal.web.overview import place
-from zonal.web.space_data import picture_kind, region_columns
+from zonal.web.space_data import picture_kind, region_columns, share_of, short_numbers
 
 BEST = 5
 MAX_FEATURES = 12  # of points, from which two are drawn
 FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 
-def dumped(answer: Any) -> bytes:
-    """Return an answer as JSON, with null for NaN."""
-    return to_json(answer, separators=(",", ":")).encode()
-
-
-def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
-    form = f"{{:.{digits}g}}".format
-    listed = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
-    return [float(form(x)) if math.isfinite(x) else None for x in listed]
-
-
 def answer(study: Study) -> Mapping[str, Json]:
     """Return the best regions, how certain that is, and the model: what follows from the posterior."""
     answer_data: dict[str, Json] = {"best": [], "stands_out": False, "whole": None, "model": None}
-    state = study._state
     answer_data["nodes"] = len(study.tree)
-    answer_data["failed"] = {str(row): row in state.blocked for row in {*state.failed_trials, *state.blocked}}
+    answer_data["failed"] = {str(row): blocked for row, blocked in failed_rows(study).items()}
     try:
         if is_empty(study):
             return answer_data
         tree = study.tree
         answer_data["best"] = [_best(study, recommended, tree) for recommended in study.recommend(BEST)]
         answer_data["stands_out"] = study.stands_out()
-        if study.threshold is not None:
-            wrong = {"threshold": study.threshold, "misclassified": study.misclassified}
+        if summary.threshold(study) is not None:
+            wrong = {"threshold": summary.threshold(study), "misclassified": summary.misclassified(study)}
             answer_data["beyond"] = {**wrong, "words": beyond(study)}
     except (StudyFileError, Exhausted):  # no posterior without the user-defined kernel
         return answer_data
@@ -60,7 +50,7 @@ def answer(study: Study) -> Mapping[str, Json]:
     return answer_data | {"model": _model(study)}
 
 
-def _best(study: Study, recommended: Recommendation, tree: Any) -> Mapping[str, Json]:
+def _best(study: Study, recommended: Recommendation, tree: TreeTable) -> Mapping[str, Json]:
     row = int(np.flatnonzero((tree.depth == recommended.node[0]) & (tree.index == recommended.node[1]))[0])
     sure = {
         "gap": recommended.gap,
@@ -75,7 +65,7 @@ def _model(study: Study) -> Mapping[str, Json] | None:
         model = study.model
     except InvalidInput:  # an empirical belief has no model
         return None
-    learned = study._state.problem.learned
+    learned = problem_of(study).learned
     noise = model.noise if isinstance(model.noise, float) else None
     by_weight: Any = study.settings.noise if model.noise is None else model.noise
     falls = by_weight.std if isinstance(by_weight, PerWeight) else None  # at weight 1
@@ -92,12 +82,9 @@ def shape(study: Study, first: int = 0) -> Mapping[str, Json]:
     """Return where the nodes are, from a row on; rows are only ever added."""
     space, tree = study.space, study.tree
     regions = regions_of(study, slice(first, None))
-    columns: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
-    columns["share"] = _short((region.share for region in regions), 7)
-    columns |= region_columns(space, regions)
-    for edges in columns.keys() & {"low", "high"}:
-        columns[edges] = [_short(numbers, 8) for numbers in columns[edges]]
-    return columns
+    columns: dict[str, Json] = {"from": first, "parent": tree.parent[first:].tolist()}
+    columns["share"] = short_numbers((share_of(region) for region in regions), 7)
+    return columns | region_columns(space, regions)
 
 
 def values(study: Study) -> Mapping[str, Json]:
@@ -105,32 +92,29 @@ def values(study: Study) -> Mapping[str, Json]:
     tree = study.tree
     flags = FORBIDDEN * tree.forbidden + SMALLEST * tree.smallest
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
-    columns: dict[str, Json] = {"event": len(study._state.events), "count": tree.count.tolist()}
+    columns: dict[str, Json] = {"event": n_events(study), "count": tree.count.tolist()}
     columns |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
     if np.isnan(tree.mean).all():  # no posterior without the user-defined kernel
         return columns
     prior = tree.std / np.maximum(study.relative_std(), 1e-12)
-    if not is_empty(study) and study.threshold is not None:
+    if not is_empty(study) and summary.threshold(study) is not None:
         columns |= _held(study)
-    return columns | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
+    return columns | {
+        "mean": short_numbers(tree.mean),
+        "std": short_numbers(tree.std),
+        "prior": short_numbers(prior, 4),
+    }
 
 
 def _held(study: Study) -> dict[str, list[int]]:
     """Return the rows classified beyond the policy's threshold, and those that are uncertain."""
     tree = study.tree
     rows = {node: row for row, node in enumerate(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))}
-    likely = study.above(probability=1 - SURE)
-    held = [
-        rows[likely_region.region.node]
-        for likely_region in likely
-        if likely_region.probability >= SURE and likely_region.region.node
-    ]
-    return {
-        "held": held,
-        "perhaps": [
-            rows[likely_region.region.node] for likely_region in likely[len(held) :] if likely_region.region.node
-        ],
-    }
+    columns: dict[str, list[int]] = {"held": [], "perhaps": []}
+    for likely in study.above(probability=1 - SURE):
+        if likely.region.node is not None:
+            columns["held" if likely.probability >= SURE else "perhaps"].append(rows[likely.region.node])
+    return columns
 
 
 def picture(study: Study, at: Mapping[str, Any] | None = None) -> Mapping[str, Json]:
@@ -148,8 +132,8 @@ def picture(study: Study, at: Mapping[str, Any] | None = None) -> Mapping[str, J
         if kind == "line":
             confidence_bands = study.confidence_bands()
             drawing = {
-                "confidence": _short(confidence_bands.confidence),
-                "variation": _short(confidence_bands.variation),
+                "confidence": short_numbers(confidence_bands.confidence),
+                "variation": short_numbers(confidence_bands.variation),
             }
             return drawing | ({"curves": _curves(study)} if study.models else {})
         return {"panels": _panels(study, at or {})} if study.models else drawing
@@ -162,7 +146,14 @@ def _curves(study: Study) -> Sequence[Mapping[str, Json]]:
     assert j is not None
     for curve in curves_along(study, j):
         mean, std = study.predict(curve.regions)
-        drawn.append({"name": curve.name, "x": _short(curve.x), "mean": _short(mean), "std": _short(std)})
+        drawn.append(
+            {
+                "name": curve.name,
+                "x": short_numbers(curve.x),
+                "mean": short_numbers(mean),
+                "std": short_numbers(std),
+            }
+        )
     return drawn
 
 
@@ -172,7 +163,7 @@ def _points(study: Study) -> Mapping[str, Json]:
     leaf = np.zeros(space.size, dtype=int)
     for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
         leaf[space.cell((int(tree.depth[row]), int(tree.index[row]))).members] = row
-    features = [_short(feature) for feature in space.features[space.place][:, :MAX_FEATURES].T]
+    features = [short_numbers(feature) for feature in space.features[space.place][:, :MAX_FEATURES].T]
     return {"names": list(space.names[:MAX_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
@@ -181,8 +172,8 @@ def _panels(study: Study, at: Mapping[str, Any]) -> Sequence[Mapping[str, Json]]
     for j, k, symbols in panels_of(study):
         panel = Map(study, j, k, symbols, at=at)
         mean, std = study.predict(panel.coloured[0])
-        bounds = panel.slice.bounds.tolist()
-        others = {space.names[axis]: bounds[axis] for axis in space.continuous_axes if axis not in (j, k)}
+        held = [] if panel.slice is None else panel.slice.bounds.tolist()
+        others = {space.names[axis]: held[axis] for axis in space.continuous_axes if axis not in (j, k)}
         described: dict[str, Json] = {
             "axes": [j, k],
             "symbols": {name: str(symbol) for name, symbol in symbols.items()},
@@ -190,7 +181,7 @@ def _panels(study: Study, at: Mapping[str, Any]) -> Sequence[Mapping[str, Json]]
             "columns": [next(iter(part.values())) for part in panel.side(j)],
             "rows": [next(iter(part.values())) for part in panel.side(k)],
         }
-        drawn.append({**described, "mean": _short(mean), "std": _short(std)})
+        drawn.append({**described, "mean": short_numbers(mean), "std": short_numbers(std)})
     return drawn
 
 
@@ -199,7 +190,7 @@ def history(study: Study) -> Mapping[str, Json]:
     columns: Any = [[], [], []]
     with suppress(StudyFileError):  # no posterior without the user-defined kernel
         columns = best_then(study) if study.measured else columns
-    return dict(zip(("number", "mean", "std"), map(_short, columns), strict=True))
+    return dict(zip(("number", "mean", "std"), map(short_numbers, columns), strict=True))
 
 
 def outlook(study: Study, n: int) -> Mapping[str, Json]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from zonal.engine.settings import Settings
 from zonal.errors import InvalidInput, StudyFileError, ZonalError, require
 from zonal.io.files import file_path, write
-from zonal.io.result_table import Listing, Probability, percent
-from zonal.plotting import Kind, column_width
+from zonal.io.result_table import Cell, Listing, Probability, percent
+from zonal.plotting import Kind, PlotOptions, column_width
+from zonal.plotting.maps import Shapes
 from zonal.spaces.base import Overlapping
 from zonal.storage.journal import release
+from zonal.study.history import policy_of, problem_of
 from zonal.study.summary import headline, is_empty
 from zonal.web.methods_section import methods
 
@@ -41,12 +43,12 @@ dd { margin: 0; overflow-wrap: anywhere; } .answer { font-size: 1.15rem; white-s
 @media print { body { max-width: none; } }
 """
 LONGEST = 400  # characters of a setting
-UNSET: tuple[Any, ...] = (None, "", ())  # settings that say nothing
+UNSET = (None, "", ())  # settings that say nothing
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 FIGURES: dict[str, Kind] = {"How it went": "history", "The model": "model"}
 
 
-def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Any = None) -> str:
+def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Shapes | None = None) -> str:
     """Return an HTML page about a study, and write it to a file: see `Study.report`."""
     target = None if path is None else file_path(path)
     areas = study.space.axes is None
@@ -54,8 +56,8 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Any
     parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
     if not is_empty(study):
         parts.append(_section("Best regions", lambda: _table(study.top(5))))
-    drawn = {} if shapes is None else {"shapes": shapes}
-    parts.append(_figure(study, "What is known", None if shapes is None else "map", **drawn))
+    title = "What is known"
+    parts.append(_figure(study, title, None) if shapes is None else _figure(study, title, "map", shapes=shapes))
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     parts.append(_section("Methods", lambda: "".join(_marked("p", text) for text in methods(study))))
     parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
@@ -82,7 +84,7 @@ def _answer(study: Study) -> str:
         return f"{headline(study)}\n{error}"
 
 
-def _section(title: str, make: Any) -> str:
+def _section(title: str, make: Callable[[], str]) -> str:
     try:
         content = make()
     except (StudyFileError, InvalidInput) as error:  # without its kernel a study has no posterior
@@ -90,7 +92,7 @@ def _section(title: str, make: Any) -> str:
     return f"{_marked('h2', title)}\n{content}"
 
 
-def _figure(study: Study, title: str, kind: Kind | None, **more: Any) -> str:
+def _figure(study: Study, title: str, kind: Kind | None, **more: Unpack[PlotOptions]) -> str:
     try:
         drawn = _svg(study, kind, **more)
     except (StudyFileError, InvalidInput):  # this study has no such plot
@@ -100,7 +102,7 @@ def _figure(study: Study, title: str, kind: Kind | None, **more: Any) -> str:
     return f"{_marked('h2', title)}\n<figure role='img' aria-label='{title}'>{drawn}</figure>"
 
 
-def _svg(study: Study, kind: Kind | None, **more: Any) -> str:
+def _svg(study: Study, kind: Kind | None, **more: Unpack[PlotOptions]) -> str:
     """Return a plot as SVG, with a bitmap inside if it would be too large."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -127,13 +129,13 @@ def _svg(study: Study, kind: Kind | None, **more: Any) -> str:
 
 def _table(listing: Listing) -> str:
     """Return a table; if there are very many rows, the last ones."""
-    columns: dict[str, list[Any]] = {**listing.to_dict()}
+    columns: dict[str, Sequence[Cell]] = {**listing.to_dict()}
     for name, cells in listing.columns.items():
         if any(isinstance(cell, Probability) for cell in cells):
             columns[name] = [percent(cell) if isinstance(cell, Probability) else cell for cell in cells]
     kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
 
-    def row(tag: str, cells: Iterable[Any]) -> str:
+    def row(tag: str, cells: Iterable[Cell]) -> str:
         shown = (_marked(tag, _cell(cell), kind) for cell, kind in zip(cells, kinds, strict=True))
         return f"<tr>{''.join(shown)}</tr>"
 
@@ -144,7 +146,7 @@ def _table(listing: Listing) -> str:
     return f"{note}<div class='scroll'>{whole}</div>"
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: Cell) -> str:
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, Probability):
@@ -154,10 +156,10 @@ def _cell(cell: Any) -> str:
 
 def _settings(study: Study) -> str:
     """Return what was given, and what was used where the default has a meaning of its own."""
-    settings, problem = study.settings, study._state.problem
+    settings, problem = study.settings, problem_of(study)
     given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
-    usual = {"policy": f"{study._state.created.policy}, the default"}
-    if not problem.empirical:
+    usual = {"policy": f"{policy_of(study)}, the default"}
+    if not problem.model_free:
         usual |= {"kernel": "learned", "noise": "learned"}
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"
     shown = {name: usual.get(name) if value is None else value for name, value in given.items()}

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from zonal._types import Json
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
+
+Schema = Mapping[str, Json]  # of a value, as JSON Schema has it
 
 MAX_TRIALS, MAX_REGIONS, MAX_AHEAD, MAX_BUDGET = 100, 1000, 100, 1_000_000
 MAX_LISTED = 20_000  # smallest regions that are predicted in one answer
@@ -40,27 +42,25 @@ class Route:
     path: str  # of those on a study, below /api/studies/{name}
     operation: str  # the method of `Study`, if there is one
     about: str
-    fields: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # schemas of the fields; `by` and `key` need not be sent
+    fields: Mapping[str, Schema] = field(default_factory=dict)  # `by` and `key` need not be sent
     required: tuple[str, ...] = ()  # the required fields
     answer: str | None = None  # the name of the result beside the progress; "": no result; None: nothing else
     kind: str = "application/json"  # media type of the answer
 
 
-def whole(low: int, high: int, **more: Any) -> dict[str, Any]:
+def whole(low: int, high: int, **more: Json) -> Schema:
     """Return the schema of a whole number."""
     return {"type": "integer", "minimum": low, "maximum": high, **more}
 
 
-def described_as(about: str, **schema: Any) -> dict[str, Any]:
+def described_as(about: str, **schema: Json) -> Schema:
     """Return a schema with a description."""
     return {**schema, "description": about}
 
 
-NUMBER = {"type": "number"}
-TEXT = {"type": "string", "maxLength": LONGEST}
-YES = {"type": "boolean"}
+NUMBER: Schema = {"type": "number"}
+TEXT: Schema = {"type": "string", "maxLength": LONGEST}
+YES: Schema = {"type": "boolean"}
 TRIAL = whole(0, 2**53)
 REGION = described_as("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
 REGIONS = described_as("Several regions.", type="array", maxItems=MAX_REGIONS, items=REGION)
@@ -165,7 +165,7 @@ FOLDER = (  # what needs more than one study, or lasts
 PUBLIC = [route for route in ROUTES if not route.operation.startswith("_")]  # others are for the client alone
 EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in PUBLIC))
 
-PROBLEM = {
+PROBLEM: Schema = {
     "type": "object",
     "required": ["title", "status", "detail"],
     "properties": {
@@ -176,12 +176,12 @@ PROBLEM = {
         "field": {"type": "string", "description": "The wrong field, if it is known."},
     },
 }
-NAME = {"type": "string", "minLength": 1, "maxLength": 250, "pattern": "^[^/\\\\\\x00]+$"}
+NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 250, "pattern": "^[^/\\\\\\x00]+$"}
 
 
-def openapi_description(version: str) -> dict[str, Any]:
+def openapi_description(version: str) -> Schema:
     """Return the OpenAPI document."""
-    paths: dict[str, Any] = {}
+    paths: dict[str, dict[str, Json]] = {}
     for route in EVERY:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     about = "Every error is application/problem+json. One token gives all rights; see docs/manual/serve.md."
@@ -197,37 +197,45 @@ def openapi_description(version: str) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
-    in_path = {"name": NAME, "trial": TRIAL}
+def _operation(route: Route) -> Schema:
+    in_path: Mapping[str, Schema] = {"name": NAME, "trial": TRIAL}
     places = [_parameter(name, schema, "path") for name, schema in in_path.items() if f"{{{name}}}" in route.path]
     words = re.sub("[{}]|/api", "", route.path).strip("/")
     called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
-    operation: dict[str, Any] = {"summary": route.about, "operationId": called}
+    operation: dict[str, Json] = {"summary": route.about, "operationId": called}
     if route.method == "POST":
-        body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.fields)}
-        content = {"application/json": {"schema": {**body, "required": list(route.required)}}}
+        body: Schema = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": _lenient(route.fields),
+            "required": list(route.required),
+        }
+        content: Schema = {"application/json": {"schema": body}}
         operation["requestBody"] = {"required": bool(route.required), "content": content}
         if route.operation == "ask":
-            key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
+            key: Schema = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
     else:
         places += [
             _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
         ]
-    media: dict[str, Any] = {route.kind: {"schema": {}} if route.kind == "application/json" else {}}
-    errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
-    answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "Unchanged."}}
+    media: Schema = {route.kind: {"schema": {}} if route.kind == "application/json" else {}}
+    errors: Schema = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refused: Schema = {"description": "Refused: what was wrong, and what to do.", "content": errors}
+    answers: dict[str, Json] = {
+        "200": {"description": "Done.", "content": media},
+        "304": {"description": "Unchanged."},
+    }
     return {**operation, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
 
 
-def _lenient(says: Mapping[str, Any]) -> dict[str, Any]:
+def _lenient(fields: Mapping[str, Schema]) -> Schema:
     """Return schemas that allow null for optional fields."""
     return {
         name: {**schema, "type": [schema["type"], "null"]} if "type" in schema else dict(schema)
-        for name, schema in says.items()
+        for name, schema in fields.items()
     }
 
 
-def _parameter(name: str, schema: Mapping[str, Any], where: str, needed: bool = False) -> dict[str, Any]:
+def _parameter(name: str, schema: Schema, where: str, needed: bool = False) -> Schema:
     return {"name": name, "in": where, "required": needed or where == "path", "schema": schema}

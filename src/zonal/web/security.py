@@ -29,9 +29,10 @@ HEADERS = {
 }
 
 
-def problem(status: int, title: str, detail: str, **more: object) -> Response:
-    """Return an error for programs and people (RFC 9457)."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+def problem(status: int, title: str, detail: str, field: str = "") -> Response:
+    """Return an error for programs and people (RFC 9457), with the wrong field if it is known."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    body |= {"field": field} if field else {}
     return JSONResponse(body, status, media_type="application/problem+json")
 
 

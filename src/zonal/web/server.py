@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import uvicorn
@@ -29,19 +29,21 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
+from zonal._types import Json
 from zonal.errors import InvalidInput, ZonalError, require
 from zonal.study.study import Study
-from zonal.web import handlers, openapi, page_data, routes
-from zonal.web.handlers import given, new_study
-from zonal.web.openapi import as_bytes, as_json, body, number_of, query, tagged
-from zonal.web.overview import stamp_of
-from zonal.web.page_data import dumped
+from zonal.study.summary import Answer
+from zonal.web import handlers, http_messages, page_data, routes
+from zonal.web.handlers import dumped, given, new_study
+from zonal.web.http_messages import as_bytes, as_json, body, number_of, query, tagged
+from zonal.web.overview import Stamp, stamp_of
 from zonal.web.routes import EVERY, STUDIES, STUDY, Unknown
 from zonal.web.security import COOKIE, SecurityMiddleware, cookie_of, problem, same
 from zonal.web.study_folder import Folder, OpenStudy
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
+ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 PAUSE = 0.2  # seconds between two checks of a file
 LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets an answer without one
@@ -85,8 +87,12 @@ class Service:
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
-        answers: dict[Any, Any] = {ZonalError: openapi.refused, OSError: openapi.unreadable}
-        answers |= {HTTPException: openapi.unfit, Exception: openapi.broken}
+        answers: dict[int | type[Exception], ErrorHandler] = {
+            ZonalError: http_messages.refused,
+            OSError: http_messages.unreadable,
+            HTTPException: http_messages.unfit,
+            Exception: http_messages.broken,
+        }
         app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
         self.app = SecurityMiddleware(
             GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts
@@ -159,7 +165,7 @@ class Service:
     async def _studies(self, request: Request) -> Response:
         """List all studies: from their journals alone, with the answers of those that are open."""
 
-        async def overview_of(name: str) -> dict[str, Any]:
+        async def overview_of(name: str) -> dict[str, Answer]:
             try:
                 entry = self.folder.entry(name)
                 overview = await asyncio.wait_for(run_in_threadpool(entry.overview), LONGEST_WAIT)
@@ -185,7 +191,7 @@ class Service:
         fields = given(await body(request), NEW.fields, NEW.required)
         path = self.folder.new(fields["name"])
 
-        def make() -> dict[str, Any]:
+        def make() -> dict[str, Json]:
             study = Study.create(path, **new_study(fields["recipe"]), exist_ok=fields.get("exist_ok", False))
             return {
                 "name": fields["name"],
@@ -234,7 +240,7 @@ class Service:
 
     async def _watch(self, request: Request) -> Response:
         """Stream changes in the folder: the progress of each study that has changed."""
-        seen: dict[str, Any] = {}
+        seen: dict[str, Stamp] = {}
 
         async def news(check: int) -> list[str]:
             nonlocal seen
@@ -244,14 +250,14 @@ class Service:
 
         return self._stream(news, 2 * PAUSE)
 
-    def _stamps(self) -> dict[str, Any]:
+    def _stamps(self) -> dict[str, Stamp]:
         stamps = {}
         for name in self.folder.names():
             with contextlib.suppress(OSError, Unknown):
                 stamps[name] = stamp_of(self.folder.entry(name).path)
         return stamps
 
-    def _progress(self, name: str) -> dict[str, Any]:
+    def _progress(self, name: str) -> dict[str, Json]:
         try:
             overview = self.folder.entry(name).overview()
         except (ZonalError, OSError) as error:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from zonal.plotting.outlines import axis_note, outline, short_name
+from zonal._types import Json
+from zonal.plotting.style import axis_note, outline, short_name
 from zonal.spaces import (
     Axis,
     AxisSpace,
@@ -26,7 +26,14 @@ from zonal.spaces import (
 MOST_NAMED = 12  # points that are listed with a region
 
 
-def space_data(space: Space) -> dict[str, Any]:
+def short_numbers(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
+    """Return numbers with a few digits, None for those that are not finite."""
+    form = f"{{:.{digits}g}}".format
+    listed = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+    return [float(form(x)) if math.isfinite(x) else None for x in listed]
+
+
+def space_data(space: Space) -> dict[str, Json]:
     """Return what kind of space this is, with its axes, its alphabet or its number of members."""
     if isinstance(space, Sequences):
         return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
@@ -36,12 +43,16 @@ def space_data(space: Space) -> dict[str, Any]:
     return {"kind": "points" if isinstance(space, Points) else "hierarchy", "size": space.size}
 
 
-def _axis_data(axis: Axis) -> dict[str, Any]:
+def _axis_data(axis: Axis) -> dict[str, Json]:
     """Return the name, the unit and the values of an axis."""
     if isinstance(axis, CategoricalAxis):
         return {"name": axis.name, "unit": "", "symbols": list(axis.symbols)}
     assert isinstance(axis, ContinuousAxis)
-    kind = {"log": axis.scale == "log", "whole": axis.scale == "integer", "remark": axis_note(axis)}
+    kind: dict[str, Json] = {
+        "log": axis.scale == "log",
+        "whole": axis.scale == "integer",
+        "remark": axis_note(axis),
+    }
     return {"name": axis.name, "unit": axis.unit, "low": axis.ends[0], "high": axis.ends[1], **kind}
 
 
@@ -54,7 +65,7 @@ def picture_kind(space: Space) -> str:
     return "map" if len(space.axes) == 2 else "panels"
 
 
-def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Any]:
+def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Json]:
     """Return where regions are, as columns: edges by axis and symbols by name of the axis, or names."""
     if not isinstance(space, AxisSpace):
         members = [len(region.positions) for region in regions if isinstance(region, SubsetRegion)]
@@ -62,7 +73,8 @@ def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Any]:
     if isinstance(space, Sequences):
         return {"name": [region.name for region in regions]}
     low, high = np.array([outline(region) for region in regions]).reshape(len(regions), space.d, 2).T
-    columns: dict[str, Any] = {"low": low[list(space.continuous_axes)], "high": high[list(space.continuous_axes)]}
+    edges = {"low": low[list(space.continuous_axes)], "high": high[list(space.continuous_axes)]}
+    columns: dict[str, Json] = {name: [short_numbers(row, 8) for row in rows] for name, rows in edges.items()}
     categorical = {axis.name: j for j, axis in enumerate(space.axes) if axis.is_categorical}
     if categorical:
         symbols = [region.symbols for region in regions if isinstance(region, ProductRegion)]
@@ -72,7 +84,7 @@ def region_columns(space: Space, regions: Sequence[Region]) -> dict[str, Any]:
     return columns if space.continuous_axes else columns | {"name": [region.name for region in regions]}
 
 
-def region_data(region: Region) -> dict[str, Any]:
+def region_data(region: Region) -> dict[str, Json]:
     """Return where a region is: its parts of axes, or its name, its number of members and some of their names."""
     if isinstance(region, SubsetRegion):
         return _named(region, len(region.positions)) | {"which": [str(name) for name in _listed_names(region)]}
@@ -81,11 +93,19 @@ def region_data(region: Region) -> dict[str, Any]:
         return _named(region, math.prod(len(symbols) for symbols in region.symbols if symbols is not None))
     edges = zip(region.bounds.tolist(), region.symbols, strict=True)
     parts = [bounds if symbols is None else list(symbols) for bounds, symbols in edges]
-    return {"name": "", "part": parts, "members": None, "share": region.share}
+    return {"name": "", "part": parts, "members": None, "share": share_of(region)}
 
 
-def _named(region: Region, members: int) -> dict[str, Any]:
-    return {"name": region.name, "part": None, "members": members, "share": region.share}
+def share_of(region: Region) -> float:
+    """Return how much of the space lies in a region; every symbol counts as one."""
+    if isinstance(region, ProductRegion):
+        return math.prod(axis.share(part) for axis, part in region.along)
+    assert isinstance(region, SubsetRegion)
+    return float(region.weight / region.space.weights.sum())
+
+
+def _named(region: Region, members: int) -> dict[str, Json]:
+    return {"name": region.name, "part": None, "members": members, "share": share_of(region)}
 
 
 def _listed_names(region: SubsetRegion) -> Sequence[Hashable]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from zonal.errors import StudyFileError, require
 from zonal.storage.journal import REPLACED, is_study
+from zonal.study.history import n_events
 from zonal.study.study import Study
 from zonal.web.overview import StudyOverview, stamp_of
 from zonal.web.routes import Unknown
@@ -30,7 +31,7 @@ class OpenStudy:
         self.path = path
         self.name = path.name.removesuffix(ENDING)
         self.study: Study | None = None
-        self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
+        self.kept: dict[Hashable, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
         self._overview: StudyOverview | None = None
         self._lock = threading.Lock()  # for the overview, which several threads may read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
@@ -66,10 +67,10 @@ class OpenStudy:
         self.forget()
         return reads()
 
-    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> tuple[int, T]:
+    def answer(self, study: Study, what: Hashable, make: Callable[[Study], T]) -> tuple[int, T]:
         """Return the number of events, and an answer computed once for each; only in the study's own thread."""
         study.refresh()
-        at = len(study._state.events)
+        at = n_events(study)
         if what not in self.kept or self.kept[what][0] != at:
             content = make(study)
             self.kept = {

@@ -31,8 +31,8 @@ function mix(table, x, keep, paper) {
     Math.round((table[i + c] + (255 - table[i + c]) * lift * (1 - x)) * keep + paper[c] * (1 - keep)),
   );
 }
-/** Doubt: strong where sure, the paper where nothing is known. */
-function doubted(x, paper) {
+/** Uncertainty: strong where sure, the paper where nothing is known. */
+function uncertain(x, paper) {
   const full = paper[0] < 80 ? [95, 180, 230] : [0, 72, 122],
     keep = 1 - 0.92 * clamp(x);
   return full.map((v, c) => Math.round(v * keep + paper[c] * (1 - keep)));
@@ -97,7 +97,7 @@ export class Field {
   }
   of(mean, std, uncertainty, sheet) {
     const up = this.study.head.direction === "maximize";
-    if (this.mode === "std") return doubted(std / this.range[1], sheet);
+    if (this.mode === "std") return uncertain(std / this.range[1], sheet);
     if (this.mode === "chance") return mix(MEAN, this.chance(mean, std), 1, sheet);
     const x = (mean - this.range[0]) / (this.range[1] - this.range[0]);
     return mix(MEAN, up ? x : 1 - x, strength(uncertainty), sheet);

@@ -11,7 +11,7 @@ import pytest
 
 import zonal as zn
 from effort import tries
-from forked import Forked
+from forked_commands import Forked
 from shell import fill, rows, zonal
 from zonal.engine.events import Corrected, Retracted
 

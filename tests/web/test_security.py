@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from processes import wait_for
-from web.served import Server, line, serving
+from web.server_process import Server, line, serving
 from zonal import web
 from zonal.web.server import MAX_STREAMS
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from web.served import Server
+from web.server_process import Server
 
 PATIENCE = 90.0  # seconds for what a busy machine shows late
 # The first is the same engine without windows: half the work.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import zonal as zn
-from forked import Forked
+from forked_commands import Forked
 from shell import ENVIRONMENT
 
 JSON = {"Content-Type": "application/json"}

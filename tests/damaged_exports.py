@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import zonal as zn
-from lives import lived, mended
+from eventful_studies import lived, mended
 from make_golden import STUDIES
 from zonal.study.export import _end, exported
 

@@ -70,14 +70,12 @@ def digest(study: zn.Study) -> dict[str, Any]:
     """Return all that can be told from outside."""
     table = study.tree
     told = {name: column.tobytes() for name, column in vars(table).items()}
-    belief = study._state.belief
-    mean, variance = belief.columns
     return told | {
         "events": len(study.events),
         "trials": repr([(trial, trial.time, trial.cost) for trial in study.trials]),
         "observed": repr(study.observations),
         "budget": (study.budget, study.measured, study.remaining),
-        "belief": (mean.tobytes(), variance.tobytes()),
+        "rewards": repr(study._state.ledger),
         "draw": study._state.next_stream(),
     }
 

@@ -1,37 +1,142 @@
-"""A study as one run uses it: part of its budget, beginning with trials that others have abandoned."""
+"""Measuring with a function: what `Study.optimize` does, and the study as one run uses it."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from zonal.engine import policy, select
 from zonal.engine.events import Asked
-from zonal.engine.results import Trial
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, require, whole_number
+from zonal.engine.results import Result, Trial
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, positive_number, require, text, whole_number
+from zonal.policies.knowledge_gradient import KnowledgeGradient
+from zonal.policies.level_set import Above
+from zonal.study import summary
+from zonal.study.executors import Anywhere, Measure, Reading, Told
 from zonal.study.history import pending_asked
+from zonal.study.run_loop import ENOUGH, Callback, OnError, run_loop
 from zonal.study.summary import measurements_left
-from zonal.study.worker_id import worker_is_dead
+from zonal.study.worker_id import run_id, worker_is_dead
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+JUDGE = 10  # measurements after the initial design before a learned model may stop the search
+REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
+LONGEST_NOTE = 500  # characters of what is kept of an error
+
 log = logging.getLogger("zonal")
 
-LONGEST_NOTE = 500  # characters of what is kept of an error
-REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
+
+def optimize(
+    study: Study,
+    measure: Measure,
+    executor: Anywhere,
+    *,
+    n: int | None,
+    workers: int | None,
+    callback: Callback | None,
+    progress: bool,
+    tolerance: float | None,
+    on_error: OnError,
+    max_failures: int | None,
+    timeout: float | None,
+    take_over: bool,
+    by: str | None,
+) -> Result:
+    """Ask, measure and tell until the budget is spent, or the answer is good enough: see `Study.optimize`."""
+    name = None if by is None else text(by, "by")
+    able = callback is None or callable(callback)
+    require(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
+    enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
+    with run_id() as run:
+        session = RunSession(study, name or run, take_over, n)
+        why = run_loop(
+            session,
+            measure,
+            executor=executor,
+            workers=workers,
+            callback=callback,
+            progress=(lambda: summary.progress_text(study)) if progress else None,
+            enough=enough,
+            on_error=on_error,
+            max_failures=max_failures,
+            timeout=timeout,
+        )
+    good = why == ENOUGH
+    if good:
+        why = reached(study, tolerance)
+    best, spent = study.recommend(), session.paid_out or not summary.measurements_left(study)
+    ended = f"{why};" if why else f"{session.spent}:"
+    return Result(
+        region=best.region,
+        x=best.region.x,
+        mean=best.mean,
+        std=best.std,
+        gap=best.gap,
+        probability_best=best.probability_best,
+        nfev=study.measured,
+        success=good or (not why and (n is not None or (spent and not study.pending))),
+        message=f"{ended} {summary.progress(study, 'made', 'measurement')}{_notes(study)}",
+        study=study,
+    )
 
 
-def reply(answer: Any) -> dict[str, Any]:
+def reached(study: Study, tolerance: float | None) -> str:
+    """Learn the model from all measurements, as at the end of a budget; return how good the answer is."""
+    study._refit(from_scratch=False)
+    wrong = summary.misclassified(study)
+    if wrong is None:
+        good = f"the gap is {study.recommend().gap:.3g}"
+    else:
+        good = f"{wrong:.3g} is expected to be misclassified"
+    return f"{good}, within the tolerance of {tolerance:g}"
+
+
+def twice(study: Study, tolerance: float) -> Callable[[], bool]:
+    """Return a function that tells whether the answer was good enough twice in a row."""
+    latest = deque([False], maxlen=2)
+
+    def enough() -> bool:
+        latest.append(_is_enough(study, tolerance))
+        return all(latest)
+
+    return enough
+
+
+def _is_enough(study: Study, tolerance: float) -> bool:
+    """Tell whether a study's answer is good enough; a learned model needs some more."""
+    state = study._state
+    judged = state.measured >= policy.design_size(state) + JUDGE or not state.problem.learned
+    if not judged or select.next_of_design(state) is not None:
+        return False
+    wrong = summary.misclassified(study)
+    return (study.recommend().gap if wrong is None else wrong) <= tolerance
+
+
+def _notes(study: Study) -> str:
+    """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
+    notes = "" if study.stands_out() else "; no region stands out"
+    state, space = study._state, study.space
+    if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.max_depth() is not None:
+        return notes
+    parts = {space.partition.pieces(state.h_max + 1)[j] for j in space.continuous_axes}
+    shown = " or ".join(map(str, sorted(parts)))
+    return f"{notes}; the space has no smallest region, so each axis was divided into {shown} parts"
+
+
+def reply(answer: Reading) -> Told:
     """Return what an instrument returned as arguments of `Study.tell`, after checking.
 
     It may be a value; a value and its standard error; or a mapping of these arguments by name.
     """
     if not isinstance(answer, Mapping):
         value, sem = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
-        return {"value": value, "sem": sem}
+        return {"value": value, "sem": sem}  # `Study.tell` checks them
     arguments, fix = dict(answer), f"Name any of {', '.join(REPLY)}; value is needed."
     for name in arguments:
         require(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
@@ -104,9 +209,9 @@ class RunSession:
                 return trial
         return None
 
-    def tell(self, trial: Trial, answer: Any) -> None:
+    def tell(self, trial: Trial, answer: Reading) -> None:
         """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
-        more = reply(answer)
+        more: dict[str, Any] = dict(reply(answer))
         value, sem = more.pop("value"), more.pop("sem", None)
         try:
             self.study.tell(trial, value, sem, **more)
@@ -118,7 +223,7 @@ class RunSession:
             raise
 
     def fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed, unless it was measured and waits to be told; its note says why."""
+        """Fail a trial, unless it was measured and waits to be told; its note says why."""
         if trial.number not in self._unwritten:
             self.study.fail(trial, note=reason(error))
         self._part += 1

@@ -15,7 +15,7 @@ from benchmarks.torture import forked
 from zonal.engine.events import Claimed
 from zonal.storage.journal import Journal
 from zonal.study import worker_id
-from zonal.study.run_session import RunSession
+from zonal.study.optimize import RunSession
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])
@@ -217,4 +217,4 @@ def test_a_number_where_an_executor_belongs_is_answered_with_what_was_meant() ->
     with pytest.raises(
         zn.InvalidInput, match=r"the second argument must be an executor; got 30. Did you mean n=30\?"
     ):
-        part_of().optimize(measure, 30)
+        part_of().optimize(measure, 30)  # type: ignore[arg-type]

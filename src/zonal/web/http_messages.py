@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from zonal.web.handlers import Misspoken, need_field
-from zonal.web.page_data import dumped
-from zonal.web.routes import STATUSES
+from zonal._types import Json
+from zonal.study.summary import Answer
+from zonal.web.handlers import Misspoken, dumped, need_field
+from zonal.web.routes import STATUSES, Schema
 from zonal.web.security import problem
 
 
@@ -24,7 +24,7 @@ def number_of(text: str) -> int:
     return int(text)
 
 
-async def body(request: Request) -> Any:
+async def body(request: Request) -> Json:
     """Return the JSON of a request."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -37,19 +37,19 @@ async def body(request: Request) -> Any:
         raise ValueError(f"{text} is not a number of JSON")
 
     try:
-        document = json.loads(content.decode(), parse_constant=reject)
+        document: Json = json.loads(content.decode(), parse_constant=reject)
         json.dumps(document, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
     return document
 
 
-def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
+def query(request: Request, schemas: Mapping[str, Schema]) -> dict[str, Json]:
     """Return the fields of a query, in the types of their schemas; they are checked later."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Json] = {}
     for name, text in request.query_params.multi_items():
         need_field(name not in fields, name, f"{name} is given twice", text, "Give it once.")
-        kind, fields[name] = says.get(name, {}).get("type"), text
+        kind, fields[name] = schemas.get(name, {}).get("type"), text
         if kind in ("integer", "number", "boolean"):
             with contextlib.suppress(ValueError, RecursionError):
                 fields[name] = json.loads(text.lower())
@@ -58,7 +58,7 @@ def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def as_bytes(answer: Any) -> bytes:
+def as_bytes(answer: Answer | bytes) -> bytes:
     """Return the content of an answer: a text or bytes as they are, anything else as JSON."""
     if isinstance(answer, bytes):
         return answer
@@ -81,17 +81,18 @@ def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
     status, title = next(answer for kind, answer in STATUSES.items() if isinstance(error, kind))
-    more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
-    return problem(status, title, str(error), **more)
+    return problem(status, title, str(error), error.field if isinstance(error, Misspoken) else "")
 
 
-async def unreadable(request: Request, error: Any) -> Response:
+async def unreadable(request: Request, error: Exception) -> Response:
     """Answer that the system cannot read a file."""
+    assert isinstance(error, OSError)
     return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
 
 
-async def unfit(request: Request, error: Any) -> Response:
+async def unfit(request: Request, error: Exception) -> Response:
     """Answer that a request is not one of HTTP that is understood here."""
+    assert isinstance(error, HTTPException)
     title = "Too large" if error.status_code == 413 else "Refused"
     return problem(error.status_code, title, str(error.detail))
 

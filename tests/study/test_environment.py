@@ -10,9 +10,9 @@ import pytest
 
 import zonal as zn
 from shell import zonal
-from zonal.io.environment import check_variables
 from zonal.io.recipe_text import parse_recipe
 from zonal.study.recipe import space
+from zonal.study.region_formats import check_variables
 
 CONFUSED: dict[str, Any] = {
     "upper and lower case": (zn.Box({"T": (300, 600), "t": (1, 5)}), "axis 'T' and axis 't'", "ZONAL_T_LOW"),
