@@ -11,7 +11,7 @@ from typing import Any
 from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
-from zonal.io.recipe_text import Recipe, check_values
+from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
 from zonal.kernels.feedback import Feedback
@@ -284,11 +284,14 @@ def _checked(name: str, value: Json, schema: Schema) -> Json:
     return float(value) if kind == "number" and isinstance(value, int) else value
 
 
+MAX_AXES, MAX_NAME = 100, 200  # axes of a study that is begun over HTTP, and letters of its names and units
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
 def new_study(recipe: Json) -> Arguments:
-    """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
+    """Return the arguments of `Study` that a recipe gives, as text or read; over HTTP it must not name a file."""
+    if isinstance(recipe, str):
+        recipe = parse_recipe(recipe, "the recipe").words
     if not isinstance(recipe, Mapping):
         fix = "Send what `zonal new --template` has."
         raise Misspoken("recipe", "a recipe must be an object", recipe, fix)
@@ -297,9 +300,25 @@ def new_study(recipe: Json) -> Arguments:
         named = isinstance(words, Mapping) and "table" in words
         problem = f"[{section}] table names a file, which no client may"
         need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
+    _check_sizes(recipe)
     written = Recipe(recipe, source="the recipe")
     check_values(written)
     budget = recipe.get("budget")
     huge = isinstance(budget, int) and budget > MAX_BUDGET
     need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MAX_BUDGET} at most.")
     return arguments(written)
+
+
+def _check_sizes(recipe: Mapping[str, Json]) -> None:
+    """Raise if names are so long, or axes so many, that they would harm whoever lists the studies."""
+    axes, measurement = recipe.get("axes"), recipe.get("measurement")
+    listed = axes if isinstance(axes, Mapping) else {}
+    many = f"there are {len(listed)} axes"
+    need_field(len(listed) <= MAX_AXES, "recipe", many, len(listed), f"Use {MAX_AXES} at most.")
+    words = [listed, *listed.values(), measurement]
+    for text in (
+        text for section in words if isinstance(section, Mapping) for text in [*section, *section.values()]
+    ):
+        if isinstance(text, str) and len(text) > MAX_NAME:
+            fix = f"Use {MAX_NAME} letters at most."
+            raise Misspoken("recipe", f"a name has {len(text)} letters", f"{text[:50]}...", fix)

@@ -68,6 +68,7 @@ NOW = {
     "within": described_as("What is possible now: the trial's region lies within one of these.", **REGIONS),
     "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
 }
+RECIPE = described_as("As an object, or as the text of a recipe in TOML.")
 MINUS = {
     "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
 }
@@ -156,7 +157,7 @@ STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
     Route("POST", STUDIES, "", "Start a study from a recipe.",
-          {"name": TEXT, "recipe": {"type": "object"}, "exist_ok": YES}, ("name", "recipe")),
+          {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
     Route("GET", "/api/events", "", "A stream of what changes in the folder.", kind=STREAM),
     Route("GET", "/api/openapi.json", "", "This description."),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
