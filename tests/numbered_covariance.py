@@ -76,9 +76,9 @@ class Numbered:
         return self._of(self.layout.pairs(keys, keys))
 
 
-def numbered(kernel: Kernel, feedback: Feedback, axes: Sequence[Any], arity: int = 2) -> Numbered:
+def numbered(kernel: Kernel, feedback: Feedback, axes: Sequence[Any]) -> Numbered:
     """Return a covariance of averages over products of axes, with a memory of its own."""
-    layout = ProductLayout(axes, feedback, arity)
+    layout = ProductLayout(axes, feedback)
     return Numbered(layout, ProductCovariance(kernel, CovarianceCache(layout)))
 
 

@@ -323,6 +323,7 @@ def test_a_probability_needs_one_threshold_and_a_model() -> None:
     empirical = zn.Study(SPACE, budget=9, policy=zn.StoOO(zn.GeometricDelta(1.0)), noise=0.1)
     with pytest.raises(zn.InvalidInput, match="empirical means have no"):
         empirical.probability([(0, 1)], above=0.1)
+    assert empirical.models == ()
 
 
 @pytest.mark.parametrize(("threshold", "wanted"), [(math.nan, 0.9), ("a", 0.9), (0.0, 1.0), (0.0, 0.0), (0.0, 7)])

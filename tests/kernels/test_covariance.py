@@ -77,9 +77,7 @@ def mixture(space: zn.Box) -> list[ProductRegion]:
 
 def matrix(kernel: Kernel, feedback: Feedback, regions: Sequence[ProductRegion]) -> Array:
     """Return the covariance matrix of regions, entered at once."""
-    return numbered(kernel, feedback, regions[0].space.axes, regions[0].space.arity).add(
-        feedback.footprints(regions)
-    )
+    return numbered(kernel, feedback, regions[0].space.axes).add(feedback.footprints(regions))
 
 
 def double_sums(k: oracle.Kernel, regions: Sequence[ProductRegion], s: int) -> Array:
@@ -182,7 +180,7 @@ def test_all_ways_to_ask_for_a_covariance_agree(feedback: Feedback, name: str, s
     whole = matrix(kernel, feedback, [*inside, *apart])
     n = len(inside)
 
-    covariance = numbered(kernel, feedback, space.axes, space.arity)
+    covariance = numbered(kernel, feedback, space.axes)
     np.testing.assert_allclose(covariance.add(feedback.footprints(inside[:4])), whole[:4, :4], rtol=0, atol=2e-15)
     np.testing.assert_allclose(covariance.add(feedback.footprints(inside[4:])), whole[4:n, :n], rtol=0, atol=2e-15)
     assert covariance.size == n
@@ -225,7 +223,7 @@ def test_remembered_averages_equal_those_computed_anew(feedback: Feedback, name:
     """What was asked before changes no digit: neither what is entered nor what is asked from outside."""
     kernel, _ = kernel_of(name, space)
     regions = [*some_cells(space, 50, seed=10, deepest=9), *some_regions(space, 5, seed=11)]
-    covariance = numbered(kernel, feedback, space.axes, space.arity)
+    covariance = numbered(kernel, feedback, space.axes)
     for start in range(0, 50, 5):  # bit by bit, first cells only, as a tree grows
         covariance.add(feedback.footprints(regions[start : start + 5]))
     outside = regions[::3]
@@ -233,7 +231,7 @@ def test_remembered_averages_equal_those_computed_anew(feedback: Feedback, name:
     covariance.add(feedback.footprints(regions[50:]))
     remembered = covariance.between(slice(0, 55), slice(0, 55))
     for number in range(0, 55, tries(13, 4)):  # each with a memory of its own
-        anew = numbered(kernel, feedback, space.axes, space.arity)
+        anew = numbered(kernel, feedback, space.axes)
         anew.enter(feedback.footprints([regions[number], *regions]))
         np.testing.assert_array_equal(anew.between(slice(0, 1), slice(1, 56))[0], remembered[number])
         np.testing.assert_array_equal(anew.row(0)[1:], remembered[number])
@@ -276,7 +274,7 @@ def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: p
     monkeypatch.setattr(Uniform, "mean", counting)
     monkeypatch.setattr("zonal.kernels.covariance.FEW", 0)  # so few may be computed twice
     kernel, _ = kernel_of("rbf", space)
-    covariance = numbered(kernel, zn.Mean(), space.axes, space.arity)
+    covariance = numbered(kernel, zn.Mean(), space.axes)
     row = [space.cell((3, index)) for index in range(space.arity**3)]
     covariance.add(zn.Mean().footprints(row))
     assert computed == len(row)  # one a distance, not one a pair
@@ -298,7 +296,7 @@ def test_the_order_of_entering_does_not_matter(space: zn.Box, feedback: Feedback
     rng = np.random.default_rng(14)
     for _ in range(tries(1, 3)):
         order = rng.permutation(len(regions))
-        covariance = numbered(kernel, feedback, space.axes, space.arity)
+        covariance = numbered(kernel, feedback, space.axes)
         for part in np.array_split(order, 7):
             covariance.add(feedback.footprints([regions[i] for i in part]))
         found = covariance.between(np.argsort(order), np.argsort(order))
@@ -318,7 +316,7 @@ def test_a_region_entered_twice_is_itself() -> None:
 def test_hundreds_of_intervals_leave_earlier_ones_as_they_were(space: zn.Box) -> None:
     kernel, k = kernel_of("rbf", space)
     regions = some_regions(space, 300, seed=15)
-    covariance = numbered(kernel, zn.Average(2), space.axes, space.arity)
+    covariance = numbered(kernel, zn.Average(2), space.axes)
     for start in range(0, 300, 50):
         covariance.add(zn.Average(2).footprints(regions[start : start + 50]))
     picked = np.arange(0, 300, 23)

@@ -43,13 +43,13 @@ def test_pairs_at_equal_distances_off_the_grid_are_averaged_once(
     feedback: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[int] = []
-    usual = AxisCovariance._compute
+    usual = AxisCovariance._fill
 
-    def counted(self: Any, cases: Any) -> None:
+    def counted(self: Any, measure: Any, profile: Any, cases: Any, geometry: Any) -> None:
         computed.append(len(set(cases.tolist())))
-        usual(self, cases)
+        usual(self, measure, profile, cases, geometry)
 
-    monkeypatch.setattr(AxisCovariance, "_compute", counted)
+    monkeypatch.setattr(AxisCovariance, "_fill", counted)
     space = zn.Box([(0, 1)], smallest=1 / 64)
     frame = ModelSpace(space, feedback)
     cells = [space.region([(k / 64, (k + 1) / 64)]) for k in range(60)]

@@ -189,7 +189,7 @@ def test_without_a_kernel_every_function_has_its_own() -> None:
 )
 def test_a_space_without_a_smallest_region_gets_one(space: Any, cells: int) -> None:
     cut = space.with_smallest()
-    assert cut.leaves(cut.max_depth()) == cells
+    assert cut.partition.leaves(cut.max_depth()) == cells
     assert (type(cut), cut.names, cut.units, cut.arity) == (type(space), space.names, space.units, space.arity)
     assert cut.cell((1, 1)).name == space.cell((1, 1)).name
     assert cut.cell((1, 1)).weight == space.cell((1, 1)).weight

@@ -169,7 +169,9 @@ def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
     rows = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
     noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
     fact = st.one_of(
-        st.builds(Created, texts, whole, texts, whole, whole, numbers, st.booleans()),
+        st.builds(
+            Created, texts, whole, texts, whole, whole, numbers, st.booleans(), cheapest=numbers, time=numbers
+        ),
         st.builds(Split, rows, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
         st.builds(Expanded, whole),
         st.builds(Asked, whole, whole, node, whole, whole, texts, texts, numbers, numbers, regions, regions),

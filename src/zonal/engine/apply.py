@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zonal.engine.state import State
 
 T = TypeVar("T")
-Family = tuple[Ints, Ints, Keys, Flags | bool]  # children: indices, cells, keys, whether they may be split
+Children = tuple[Ints, Ints, Keys, Flags | bool]  # children: indices, cells, keys, whether they may be split
 
 
 class Difference(NamedTuple):
@@ -176,7 +176,7 @@ def _fit(state: State, event: events.Fitted) -> None:
 def _split(state: State, event: events.Split) -> events.Split:
     """Split nodes in one step (line 7); return the event with the checksum of their children."""
     table, problem, space = state.structure, state.problem, state.problem.space
-    families: list[Family] = []
+    families: list[Children] = []
     sums = problem.checksum
     for row in event.rows:
         depth = int(table.depth[row])
@@ -327,7 +327,7 @@ def _track_nodes(state: State, first: int, keys: Keys) -> None:
         state.posterior = state.posterior.with_targets(keys, 1.0)
 
 
-def _concatenated(families: list[Family]) -> tuple[Ints, Ints, Keys, Flags]:
+def _concatenated(families: list[Children]) -> tuple[Ints, Ints, Keys, Flags]:
     """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(family_indices.size, flag) for family_indices, flag in zip(indices, able, strict=True)]

@@ -15,17 +15,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Floats
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
 from zonal.kernels.categorical import CategoryCovariance, CategoryIndex
 from zonal.kernels.combinations import AnyPairs, Beside, CombinationPairs, CombinationVariances, Pairs
 from zonal.kernels.integrals import quick
-from zonal.kernels.layout import FIRST, OFF_GRID, SECOND, IntervalIndex, PairCases, ProductLayout, RepeatedPairs
+from zonal.kernels.layout import IntervalIndex, PairCases, ProductLayout, RepeatedPairs
 from zonal.kernels.measures import Measure, means
 from zonal.kernels.spectrum import Motif, Pieces
 from zonal.kernels.stationary import Profile
 
+TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
 FEW = 64  # most cases that are computed without removing duplicates
 MOST_KEPT = 1024  # factors of kernels whose averages are cached
 MOST_TOGETHER = 16  # lengthscales for which a few cases are computed together
@@ -51,64 +53,90 @@ class AxisCovariance:
         self._profile = profile
         self._scale = 1 / lengthscale
         self._same_profile = same_profile
-        self._values = np.zeros(0)  # NaN if not computed yet
+        self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
 
     def of(self, alike: PairCases | RepeatedPairs) -> Floats:
         """Return the averages of pairs of intervals, computing those that are new."""
         if isinstance(alike, RepeatedPairs):
             return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
-        if self._values.size < alike.listed:
+        case = alike[0]
+        if self._values.size < self._intervals.cases:
             self._grow()
-        if alike.others is not None:
-            return self._with_others(alike, alike.others)
-        mean = self._values.take(alike.case)
-        if mean.size and not mean.item(mean.argmax()) < np.inf:  # NaN
-            self._compute(alike.case[mean != mean])
-            mean = self._values.take(alike.case)
+        mean = self._values.take(case)
+        if not mean.size or mean.item(mean.argmax()) < np.inf:  # false for NaN
+            return mean
+        all_shared = self._obtain(case[mean != mean])  # NaN
+        mean = self._values.take(case)
+        if not all_shared:
+            self._compute_uncached(mean, alike)
         return mean
 
-    def _with_others(self, alike: PairCases, others: Floats) -> Floats:
-        """Return the averages of pairs of which some have cases that are not in the list of the layout."""
-        is_listed = alike.case < alike.listed
-        mean = np.empty(alike.case.shape)
-        mean[is_listed] = self.of(PairCases(alike.case[is_listed], alike.listed, None))
-        mean[~is_listed] = self._means(others, self._scale).take(alike.case[~is_listed] - alike.listed)
-        return mean
+    def _compute_uncached(self, mean: Floats, alike: PairCases) -> None:
+        """Compute the averages of pairs without a shared case, some rows at a time."""
+        case, keys, others = alike
+        step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
+        for start in range(0, len(case), step):
+            rows = slice(start, start + step)
+            where = case[rows], keys[:, rows], others if case.ndim > 1 else others[:, rows]
+            at, geometry, views, off_grid = self._intervals.uncached(where)
+            for profile, which in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
+                if which.any():
+                    averages = means(self._measures, views[:, which], profile, geometry[:, which], self._scale)
+                    mean[rows].reshape(-1)[at[which]] = averages
 
     def _grow(self) -> None:
         """Reserve a value for all cases of the layout."""
         more = max(self._intervals.cases - self._values.size, self._values.size)
         self._values = np.concatenate((self._values, np.full(more, np.nan)))
 
-    def _compute(self, cases: Ints) -> None:
-        """Compute the averages of some cases; a few for all lengthscales in use, which will need them too."""
+    def _obtain(self, cases: NDArray[np.intp]) -> bool:
+        """Compute or copy the averages of some cases; return whether all of them are cases of the list."""
+        alike = self._intervals.first(cases)
+        if alike is None:
+            return self._compute(cases, self._profile)
+        off_grid = alike == alike  # no NaN
+        first = np.where(off_grid, alike, cases).astype(np.intp)
+        values = self._values.take(first)
+        on_grid, missing = first[~off_grid], first[off_grid & (values != values)]
+        if missing.size:
+            self._compute(missing, quick(self._profile))
+        all_shared = self._compute(on_grid, self._profile) if on_grid.size else True
+        self._values[cases] = self._values.take(first)
+        return all_shared
+
+    def _compute(self, cases: NDArray[np.intp], profile: Profile) -> bool:
+        """Compute the averages of some cases; return whether all of them are cases of the list."""
         if cases.size > FEW:  # many of them more than once
-            cases = np.unique(cases)
-        geometry, number = self._intervals.geometry(cases), len(self._same_profile)
+            wanted = np.zeros(self._values.size, dtype=bool)
+            wanted[cases] = True
+            (cases,) = wanted.nonzero()
+        geometry, view = self._intervals.geometry(cases)
+        all_shared = bool(geometry[0, geometry[0].argmax()] < np.inf)  # false for NaN
+        if not all_shared:  # pairs without a shared case stay NaN
+            shared = geometry[0] >= 0
+            cases, geometry, view = cases[shared], geometry[:, shared], view[shared]
         if self not in self._same_profile:
             self._same_profile.append(self)
-            number = len(self._same_profile)
-        if number == 1 or cases.size > FEW or len(self._measures) > 1:
-            self._values[cases] = self._means(geometry, self._scale)
+        if len(self._measures) == 1:
+            self._fill(self._measures[0], profile, cases, geometry)
+            return all_shared
+        for number, measure in enumerate(self._measures):
+            seen_alike = view == number
+            self._fill(measure, profile, cases[seen_alike], geometry[:, seen_alike])
+        return all_shared
+
+    def _fill(self, measure: Measure, profile: Profile, cases: NDArray[np.intp], geometry: Floats) -> None:
+        """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
+        number = len(self._same_profile)
+        if number == 1 or cases.size > FEW:
+            self._values[cases] = measure.mean(profile, geometry, self._scale)
             return
         scales = np.array([covariance._scale for covariance in self._same_profile]).repeat(cases.size)
-        every = self._means(np.tile(geometry, number), scales).reshape(number, cases.size)
+        every = measure.mean(profile, np.tile(geometry, number), scales).reshape(number, cases.size)
         for covariance, values in zip(self._same_profile, every, strict=True):
             if covariance._values.size < self._intervals.cases:
                 covariance._grow()
             covariance._values[cases] = values
-
-    def _means(self, geometry: Floats, scale: float | Floats) -> Floats:
-        """Return the averages of pairs of this geometry: those of cells, and those off the grid."""
-        off_grid = geometry[OFF_GRID] > 0
-        views = geometry[FIRST : SECOND + 1].astype(np.intp)
-        if not off_grid.any():
-            return means(self._measures, views, self._profile, geometry[:3], scale)
-        mean = np.empty(geometry.shape[1])
-        for profile, which in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
-            scales = scale if isinstance(scale, float) else scale[which]
-            mean[which] = means(self._measures, views[:, which], profile, geometry[:3, which], scales)
-        return mean
 
 
 def averages(

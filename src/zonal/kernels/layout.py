@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Flags, Floats, Ints
 from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.combinations import Beside, CombinationPairs, CombinationTable, CombinationVariances, Pairs
 from zonal.kernels.feedback import Feedback, Footprints
@@ -25,25 +25,7 @@ from zonal.kernels.measures import Measure
 if TYPE_CHECKING:
     from zonal.spaces import AxisSpace
 
-ROUNDING = 4 * float(np.finfo(float).eps)
-LARGEST_PLACE = 1 << 43  # beyond it, rounding of centres is not small against a half width
-FINEST = 1 << 47  # cells of the finest level whose half widths are the unit: beyond it, centres are rounded
-NARROWEST = 2.0**-20  # of the axis: narrower intervals off the grid are averaged like cells
-MOST_CASES = 1 << 18  # of one axis
-MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
-MOST_SORTED = 1 << 20  # pairs of which it is still found out which are the same
-KINDS = 1 << 24  # more than there are on any axis
-KIND, PLACE, REGISTERED = range(3)  # rows of the key of an interval
-WIDTH, VIEW, ON_GRID = range(3)  # what intervals of a kind have in common
-GAP, WIDE, NARROW, FIRST, SECOND, OFF_GRID = range(6)  # rows of the geometry of a case
-
-
-class PairCases(NamedTuple):
-    """The case of each pair of intervals: its number in the list, or `listed` plus its place in `others`."""
-
-    case: Ints
-    listed: int  # the length of the list
-    others: Floats | None  # the geometry of cases that are not in the list
+PairCases = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
 
 class RepeatedPairs(NamedTuple):
@@ -54,157 +36,282 @@ class RepeatedPairs(NamedTuple):
     columns: Ints
 
 
+ROUNDING = 4 * float(np.finfo(float).eps)
+LARGEST_PLACE = 1 << 43  # beyond it, rounding of centres is not small against a half width
+MOST_WIDTHS = 1 << 7  # of one axis
+MOST_KINDS = 1 << 9  # of one axis: widths, and single intervals
+MOST_CASES = 1 << 18  # of one axis
+MOST_SINGLE = 1 << 16  # of these, for single intervals
+MOST_PLACES = 1 << 11  # of a width, with a single interval
+FINEST = 2.0**-48  # of the axis: off the grid, distances are multiples of it, so that equal ones are found equal
+NARROWEST = 2.0**-20  # of the axis: geometry with narrower intervals keeps the last digit
+MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
+KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
+
+
 class IntervalIndex:
-    """The intervals of one continuous axis, and the cases of their pairs.
+    """The intervals of one continuous axis.
 
-    Centres are counted in half widths of the cells of a very deep level, so the distance of two of them is an
-    integer: their *lag*. Intervals of equal width and feedback are of one *kind*. Lag and kinds are the name of a
-    case. The cases met are a list, in the order of meeting them; their sorted names find them. Only pairs of
-    registered intervals enter the list.
+    The centre of a tree's cell is an integer number of its half widths from the lower end of the axis: its
+    *place*. A width is a multiple of any narrower one, so the distance of two centres is an integer number of half
+    widths of the narrower one: their *lag*. Each pair of widths has a section of one long list of cases, ordered
+    by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
+    with a lag too long for the list. An interval that is not on such a grid is a kind of its own, with a section
+    for each width, ordered by place; if it is not entered, or there are too many of them, it is of kind 0.
+    Several of these sections may have entries with the same geometry: each names the first one, so that its
+    average is computed once.
 
-    `side` is the width of the whole axis, and `half` the unit if it is not that, but half a step of an axis of
-    integers. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
+    `side` is the width of the whole axis, and `half` the unit of places if it is not the half width of each
+    interval. By view, `ranks` depend on the feedback and not on when it was first used; there is one by default.
     """
 
-    rows = 3
+    rows = 6
 
-    def __init__(
-        self, side: float, ranks: list[int] | None = None, arity: int = 2, half: float | None = None
-    ) -> None:
+    def __init__(self, side: float, ranks: list[int] | None = None, half: float | None = None) -> None:
         self._side, self._half = side, half
-        self._unit = 0.5 * side / arity ** int(math.log(FINEST, arity) + ROUNDING) if half is None else half
         self._ranks = [0] if ranks is None else ranks
-        self._kinds: list[tuple[float, int, bool]] = []  # width, view, and whether they are on the grid
-        self._kind_of: dict[tuple[float, int, bool], int] = {}
-        self._kind_table = np.empty((3, 0))
-        # Sorted names and their cases, replaced together: another thread may read them.
-        self._names = np.array([np.inf + 0j]), np.zeros(1, dtype=np.intp)
-        self._list = np.empty((6, 1 << 8))  # the geometry of cases
-        self.cases = 0  # their number
+        self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
+        self._single: dict[tuple[float, float, int], Floats] = {}  # keys of intervals that are a kind of their own
+        self._single_cases = 0  # the number of their cases
+        # By pair of kinds: start of the section, number of lags, and both widths in units of the narrower.
+        self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
+        # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section. The last
+        # entry is the first case with the same geometry, NaN unless an interval off the grid is involved.
+        self._list = np.full((5, 1 << 8), np.nan)
+        self._met: dict[tuple[float, ...], int] = {}  # that first case by geometry and view, of single intervals
+        self.cases = 1  # their number
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], register: bool) -> Floats:
-        """Return the keys of intervals, shape (3, n); cases of pairs are cached for those to `register`."""
-        half = 0.5 * widths if self._half is None else np.full(len(widths), self._half)
+        """Return the keys of intervals, shape (6, n); new widths are entered if `register`, else of kind 0."""
+        key = np.ones((6, len(centers)))
+        key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
+        widths_and_views = [*zip(widths.tolist(), views, strict=True)]
+        if register:
+            for width, view in dict.fromkeys(widths_and_views):
+                if (width, view) not in self._kinds:
+                    self._register(width, view, only_if_fits=True)
+        key[KIND] = [self._kinds.get(name, 0) for name in widths_and_views]
+        half = 0.5 * widths if self._half is None else self._half
         safe = np.maximum(half, self._side / LARGEST_PLACE)
-        place = np.rint(centers / safe)
-        # A cell of a tree is at an integer number of half widths: the same one, however its centre was computed.
-        on_grid = (np.abs(centers - place * half) <= ROUNDING * self._side) & (half == safe)
-        widths = np.where(on_grid, widths, np.rint(widths / self._unit) * self._unit)
-        kinds = zip(widths.tolist(), views, on_grid.tolist(), strict=True)
-        key = np.empty((3, len(centers)))
-        key[KIND] = [self._kind(kind) for kind in kinds]
-        key[PLACE] = np.rint(np.where(on_grid, place * half, centers) / self._unit)
-        key[REGISTERED] = register
+        place = np.rint(centers / safe, out=key[PLACE])
+        off = np.abs(centers - place * half) > ROUNDING * self._side
+        off |= half < safe
+        # The same cell has the same centre, however it was computed.
+        key[CENTER] = np.where(off, centers, place * half)
+        if np.logical_or.reduce(off):
+            key[KIND, off] = key[ON_GRID, off] = 0
+            wide = off & (widths > NARROWEST * self._side)
+            key[WIDTH, wide] = self._rounded(key[WIDTH, wide])
+        key[KIND, place < 0] = 0  # sections by place begin at 0
+        if not key[KIND].all():
+            for at in (key[KIND] == 0).nonzero()[0].tolist():
+                key[:, at] = self._register_single(key[:, at], register)
         return key
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
-        width, places = self._side / pieces, 2.0 * parts.astype(float) + 1.0
-        if 0.5 * width * LARGEST_PLACE < self._side:
-            return self.keys(places * (0.5 * width), np.full(len(parts), width), [0] * len(parts), register=True)
-        key = np.ones((3, len(parts)))
-        key[KIND], key[PLACE] = self._kind((width, 0, True)), places * round(0.5 * width / self._unit)
+        side, width, kinds = self._side, self._side / pieces, self._kinds
+        kind = kinds[width, 0] if (width, 0) in kinds else self._register(width, 0)
+        key = np.zeros((6, len(parts)))
+        key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
+        key[PLACE] = place = 2.0 * parts + 1.0
+        key[CENTER] = place * (0.5 * width)
         return key
-
-    def _kind(self, kind: tuple[float, int, bool]) -> int:
-        """Return the number of a kind of interval."""
-        if kind not in self._kind_of:
-            self._kinds.append(kind)
-            self._kind_of[kind] = self._kinds.index(kind)  # of two threads, both get the first
-        return self._kind_of[kind]
 
     def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
-        return self._cases(keys[:, :, None], others[:, None, :])
+        if others.shape[1] == 1:  # as for a new measurement
+            return self._of_kind(int(others[KIND, 0]), others[PLACE], keys).T, keys, others
+        distinct, theirs = set(keys[KIND].tolist()), set(others[KIND].tolist())
+        if len(theirs) < len(distinct):
+            return self._by_kind(theirs, others, keys).T, keys, others
+        return self._by_kind(distinct, keys, others), keys, others
 
-    def self_pairs(self, keys: Floats, others: Floats | None = None) -> PairCases:
-        """Return the case of each interval with itself, or with the one at the same place among others."""
-        return self._cases(keys, keys if others is None else others)
+    def _by_kind(self, distinct: set[float], keys: Floats, others: Floats) -> Ints:
+        """Return the cases of all pairs, one kind of `keys` after the other."""
+        first, *more = distinct or {0.0}
+        if not more:  # as in any split
+            return self._of_kind(int(first), keys[PLACE], others)
+        kinds, case = keys[KIND], np.empty((keys.shape[1], others.shape[1]), dtype=np.intp)
+        for kind in distinct:
+            rows = (kinds == kind).nonzero()[0]
+            case[rows] = self._of_kind(int(kind), keys[PLACE].take(rows), others)
+        return case
 
     def repeated(self, keys: Floats, others: Floats) -> PairCases | RepeatedPairs:
         """Return the cases of all pairs; most cells of a tree share their interval with others."""
-        if keys.shape[1] * others.shape[1] < MANY:
+        if keys.shape[1] * others.shape[1] < MANY or not (keys[KIND].all() and others[KIND].all()):
             return self.pairs(keys, others)
-        # A kind and a place are an interval.
-        _, ours, rows = np.unique(keys[KIND] + 1j * keys[PLACE], return_index=True, return_inverse=True)
-        _, theirs, columns = np.unique(others[KIND] + 1j * others[PLACE], return_index=True, return_inverse=True)
+        # A kind is a width and a view, or one interval: with the centre it determines the interval.
+        _, ours, rows = np.unique(keys[KIND] + 1j * keys[CENTER], return_index=True, return_inverse=True)
+        _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
         return RepeatedPairs(self.pairs(keys[:, ours], others[:, theirs]), rows, columns)
 
-    def geometry(self, cases: Ints) -> Floats:
-        """Return, for some cases, distance of the centres, both widths, both views, and whether off the grid."""
-        return self._list.take(cases, axis=1)
+    def self_pairs(self, keys: Floats, others: Floats | None = None) -> PairCases:
+        """Return the case of each interval with itself, or with the one at the same place among others."""
+        if others is None:
+            others = keys
+        kinds, their_kinds = keys[KIND].astype(np.intp), others[KIND].astype(np.intp)
+        start, lags, ours, theirs = self._pairs[kinds, :, their_kinds].T
+        lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), lags)
+        return (start + lag).astype(np.intp), keys, others
 
-    def _cases(self, keys: Floats, others: Floats) -> PairCases:
-        """Return the cases of pairs of keys, which are broadcast; new ones are listed if all are registered."""
-        names = self._named(keys, others)
-        known, numbers = self._names
-        at = known.searchsorted(names)
-        cases, is_new, listed = numbers.take(at), known.take(at) != names, self.cases
-        if not is_new.any():
-            return PairCases(cases, listed, None)
-        new = names[is_new]
-        if new.size > MOST_SORTED:
-            cases[is_new] = listed + np.arange(new.size)
-            return PairCases(cases, listed, self._geometry(new))
-        new, at = np.unique(new, return_inverse=True)
-        cases[is_new] = listed + at
-        geometry = self._geometry(new)
-        if listed + new.size > MOST_CASES or not (keys[REGISTERED].all() and others[REGISTERED].all()):
-            return PairCases(cases, listed, geometry)
-        self._register(new, geometry)
-        return PairCases(cases, self.cases, None)
+    def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
+        """Return the cases between cells of one kind and other intervals."""
+        start, lags, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
+        lag = places[:, None] * ours
+        theirs *= others[PLACE]
+        lag -= theirs
+        np.minimum(np.abs(lag, out=lag), lags, out=lag)
+        lag += start
+        cases: Ints = lag.astype(np.intp)
+        return cases
 
-    def _named(self, keys: Floats, others: Floats) -> NDArray[np.complex128]:
-        """Return the names of cases: the lag, and both kinds."""
-        lag, ours, theirs = keys[PLACE] - others[PLACE], keys[KIND], others[KIND]
-        if len(self._ranks) == 1:
-            np.abs(lag, out=lag)
-        else:  # with equal feedback the sign does not matter
-            order = self._order(ours.astype(np.intp), theirs.astype(np.intp))
-            lag = np.where(order == 0, np.abs(lag), np.where(order > 0, -lag, lag))
-        names = np.empty(lag.shape, dtype=np.complex128)
-        names.real, names.imag = lag, np.maximum(ours, theirs) * KINDS + np.minimum(ours, theirs)
-        return names
+    def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
+        """Return the distance of the centres and both widths of some cases, the wider first, and their view.
 
-    def _register(self, names: NDArray[np.complex128], geometry: Floats) -> None:
-        """Add cases, with sorted names, to the list."""
-        known, cases = self._names
-        start, end = self.cases, self.cases + len(names)
-        if end > self._list.shape[1]:
-            self._list = np.concatenate((self._list, np.empty((6, end))), axis=1)
-        self._list[:, start:end] = geometry
-        both = np.concatenate((known, names))
-        order = both.argsort(kind="stable")  # two sorted parts are merged
-        self._names = both.take(order), np.concatenate((cases, np.arange(start, end))).take(order)
-        self.cases = end
+        NaN where pairs share no case. Counted in half widths, distances do not have the rounding of the centres.
+        """
+        listed = self._list.take(cases, axis=1)
+        return listed[:3], listed[3]
 
-    def _geometry(self, names: NDArray[np.complex128]) -> Floats:
-        """Return the geometry of cases: with equal feedback the wider first, else in the order of feedbacks."""
-        table, above = self._table(), names.imag // KINDS
-        first, second = above.astype(np.intp), (names.imag - above * KINDS).astype(np.intp)
-        order = self._order(first, second)
-        swap = (order > 0) | ((order == 0) & (table[WIDTH].take(first) < table[WIDTH].take(second)))
-        first, second = np.where(swap, second, first), np.where(swap, first, second)
-        (wide, view, on_grid), (narrow, other_view, also) = table[:, first], table[:, second]
-        geometry = np.empty((6, names.size))
-        geometry[GAP], geometry[WIDE], geometry[NARROW] = names.real * self._unit, wide, narrow
-        geometry[FIRST], geometry[SECOND] = view, other_view
-        off_grid = (on_grid * also == 0) & (np.minimum(wide, narrow) > NARROWEST * self._side)
-        geometry[OFF_GRID] = off_grid & (order == 0)
-        return geometry
+    def first(self, cases: Ints) -> Floats | None:
+        """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
+        return self._list[4].take(cases) if self._met else None
 
-    def _order(self, kinds: Ints, others: Ints) -> Ints | int:
-        """Return by how much the ranks of the feedbacks of kinds differ from those of others."""
-        if len(self._ranks) == 1:
+    def uncached(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
+        """Return which pairs, in the flattened array, share their case with no other, and their `_geometry_of`."""
+        case, keys, others = alike
+        (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
+        row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
+        return at, *self._geometry_of(keys[:, row], others[:, column])
+
+    def _geometry_of(self, keys: Floats, others: Floats) -> tuple[Floats, Ints, Flags]:
+        """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""
+        ranks = np.array(self._ranks)
+        ours, theirs = ranks[keys[VIEW].astype(np.intp)], ranks[others[VIEW].astype(np.intp)]
+        alike_seen = ours == theirs
+        swap = (ours > theirs) | (alike_seen & (keys[WIDTH] < others[WIDTH]))
+        first, second = np.where(swap, others, keys), np.where(swap, keys, others)
+        gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
+        gap = np.where(alike_seen, np.abs(gap), gap)  # with equal feedback the sign does not matter
+        fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
+        off_grid = alike_seen & ~fit & (np.minimum(wide, narrow) > NARROWEST * self._side)
+        half, times = self._half or 0.5 * narrow, 1.0
+        if self._half is None:
+            times = np.rint(wide / np.where(fit, narrow, np.inf))
+            fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
+        far = np.abs(first[PLACE] * times - second[PLACE]) * half  # computed as for the list
+        gap = np.where(off_grid, self._rounded(gap), gap)
+        geometry = np.stack([np.where(fit, far, gap), wide, narrow])
+        return geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp), off_grid
+
+    def _rounded(self, lengths: Floats) -> Floats:
+        """Return lengths without the last digits, in which equal ones may differ by how they were computed."""
+        return np.asarray(np.rint(lengths / (FINEST * self._side)) * (FINEST * self._side))
+
+    def _fits(self, width: float, other: float) -> bool:
+        """Tell whether the wider of two widths is a multiple of the narrower, so that lags are integers."""
+        narrow, wide = min(width, other), max(width, other)
+        return self._half is not None or abs(wide - round(wide / narrow) * narrow) <= ROUNDING * wide
+
+    def _can_hold(self, kind: int) -> bool:
+        """Tell whether there may be one more kind, after enlarging the table for it."""
+        if kind >= MOST_KINDS:
+            return False
+        size = self._pairs.shape[0]
+        if kind >= size:
+            grown = np.zeros((2 * size, 4, 2 * size))
+            grown[:size, :, :size] = self._pairs
+            self._pairs = grown
+        return True
+
+    def _register(self, width: float, view: int, only_if_fits: bool = False) -> int:
+        """Return the kind of a new width, and make sections of the list for all widths that it fits.
+
+        With `only_if_fits`, a width that does not fit all others gets none: 0 is returned.
+        """
+        if len(self._kinds) + 1 >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
             return 0
-        ranks = np.array(self._ranks).take(self._table()[VIEW].astype(np.intp))
-        return np.asarray(ranks.take(kinds) - ranks.take(others))
+        if only_if_fits and not all(self._fits(width, other) for other, seen in self._kinds if seen == view):
+            return 0
+        kind = len(self._kinds) + len(self._single) + 1
+        if not self._can_hold(kind):
+            return 0
+        pieces, end = [], self.cases
+        for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
+            narrow, wide = min(width, other), max(width, other)
+            half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
+            if seen != view or not self._fits(width, other):
+                continue
+            lags = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
+            ours, theirs = (times, 1) if width > other else (1, times)
+            self._pairs[kind, :, number] = end, lags, ours, theirs
+            self._pairs[number, :, kind] = end, lags, theirs, ours
+            pieces.append((end, lags, half, wide, narrow))
+            end += lags + 1
+        self._write_sections(pieces, end, view)
+        self._kinds[width, view], self.cases = kind, end
+        for single in self._single.values():
+            if single[VIEW] == view:
+                self._beside(single, [self._places(width, view, kind)])
+        return kind
 
-    def _table(self) -> Floats:
-        """Return what the intervals of each kind have in common, by column."""
-        if self._kind_table.shape[1] != len(self._kinds):
-            self._kind_table = np.array(self._kinds, dtype=float).T
-        return self._kind_table
+    def _write_sections(self, pieces: list[tuple[int, int, float, float, float]], end: int, view: int) -> None:
+        """Write the cases of new sections into the list, which then has `end` entries."""
+        self._reserve(end)
+        for first, lags, half, wide, narrow in pieces:
+            section = self._list[:, first : first + lags]
+            section[0] = half * np.arange(lags)
+            section[1], section[2], section[3] = wide, narrow, view
+
+    def _reserve(self, end: int) -> None:
+        """Reserve `end` entries of the list."""
+        if end > self._list.shape[1]:
+            self._list = np.concatenate((self._list, np.full((5, max(end, self.cases)), np.nan)), axis=1)
+
+    def _register_single(self, key: Floats, register: bool) -> Floats:
+        """Return the key of an interval off the grid as a kind of its own, or unchanged if there are too many."""
+        name = key.item(CENTER), key.item(WIDTH), int(key[VIEW])
+        if name in self._single:
+            return self._single[name]
+        kind = len(self._kinds) + len(self._single) + 1
+        if not register or self._single_cases > MOST_SINGLE or not self._can_hold(kind):
+            return key
+        self._single[name] = single = key.copy()
+        single[KIND] = kind
+        singles = [entry[:, None] for entry in self._single.values() if entry[VIEW] == name[2]]
+        widths = [self._places(*entry, number) for entry, number in self._kinds.items() if entry[1] == name[2]]
+        self._beside(single, [*singles, *widths])
+        return single
+
+    def _places(self, width: float, view: int, kind: int) -> Floats:
+        """Return the keys of intervals of a kind at all places on the axis."""
+        half = 0.5 * width if self._half is None else self._half
+        key = np.ones((6, min(int(self._side / half) + 1, MOST_PLACES)))
+        key[KIND], key[WIDTH], key[VIEW], key[PLACE] = kind, width, view, np.arange(key.shape[1])
+        key[CENTER] = key[PLACE] * half
+        return key
+
+    def _beside(self, single: Floats, kinds: list[Floats]) -> None:
+        """Make sections for an interval that is a kind of its own with the intervals of other kinds, by place."""
+        sizes = np.array([others.shape[1] for others in kinds])
+        starts, end = self.cases + np.cumsum(sizes + 1) - sizes - 1, self.cases + int(sizes.sum()) + len(kinds)
+        self._reserve(end)
+        others = np.concatenate(kinds, axis=1)
+        at = np.arange(others.shape[1]) + (starts - np.cumsum(sizes) + sizes).repeat(sizes)
+        pairs = np.broadcast_to(single[:, None], others.shape), others
+        geometry, _, off_grid = self._geometry_of(*pairs)
+        self._list[:3, at], self._list[3, at] = geometry, single[VIEW]
+        at, view, met = at[off_grid], single.item(VIEW), self._met
+        entries = zip(*geometry[:, off_grid].tolist(), at.tolist(), strict=True)
+        self._list[4, at] = [met.setdefault((*lengths, view), case) for *lengths, case in entries]
+        kind, numbers = int(single[KIND]), [int(keys[KIND, 0]) for keys in kinds]
+        by_place = np.where(sizes > 1, 1.0, 0.0)  # a single interval has one place
+        self._pairs[kind][:, numbers] = starts, sizes, 0 * by_place, by_place
+        self._pairs[numbers, :, kind] = np.stack([starts, sizes, by_place, 0 * by_place], axis=1)
+        self._single_cases += end - self.cases
+        self.cases = end
 
 
 class ProductLayout:
@@ -221,9 +328,9 @@ class ProductLayout:
         By axis and view, the measure of an interval; None on a categorical axis.
     """
 
-    def __init__(self, axes: Sequence[Any], feedback: Feedback, arity: int = 2) -> None:
+    def __init__(self, axes: Sequence[Any], feedback: Feedback) -> None:
         self._ranks: list[int] = []  # of feedbacks, by view
-        self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks, arity) for axis in axes]
+        self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
         self.symbols = tuple(axis.is_categorical for axis in axes)
         self.measures: list[list[Measure]] = [[] for _ in axes]

@@ -246,7 +246,7 @@ def means(
     views: Ints,  # shape (2, n): the number of the measure of each of the two
     profile: Profile,  # as for `Measure.mean`; distances of the centres are from the second to the first
     geometry: Floats,
-    scale: float | Floats,  # one, if there are several measures
+    scale: float,
 ) -> Floats:
     """Return means of a function of the distance between points of two intervals with different measures."""
     if len(measures) == 1:
@@ -256,7 +256,6 @@ def means(
     for code in np.bincount(codes).nonzero()[0].tolist():
         (where,) = (codes == code).nonzero()
         first, second = (measures[number] for number in divmod(code, len(measures)))
-        assert isinstance(scale, float)
         mean[where] = _between(first, second, profile, geometry[:, where], scale)
     return mean
 

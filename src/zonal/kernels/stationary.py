@@ -14,7 +14,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -319,9 +318,9 @@ def _summed(polynomial: Sequence[float]) -> list[float]:
     ]
 
 
-def _at(polynomial: Sequence[float], s: Floats) -> Any:
+def _at(polynomial: Sequence[float], s: Floats) -> Floats | float:
     """Evaluate a polynomial by Horner's rule."""
-    total: Any = polynomial[-1]
+    total: Floats | float = polynomial[-1]
     for coefficient in polynomial[-2::-1]:
         total = total * s
         total += coefficient

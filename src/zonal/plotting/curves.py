@@ -122,7 +122,7 @@ def curves_along(study: Study, j: int) -> list[Curve]:
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
     curves = [_curve(space, space.axes[j], symbols) for symbols in combinations(space.cell((0, 0)))]
     if len(curves) > MAX_CURVES:
-        best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
+        best = [float(np.max(study.settings.sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
         curves = [curves[at] for at in np.argsort(best)[::-1][:MAX_CURVES]]
     return curves
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
 
 import numpy as np
 
@@ -110,7 +110,9 @@ def plot_map(
 def _true_values(space: AxisSpace | FiniteSpace, truth: Floats | DataSeries) -> Floats:
     """Return true values of members or pixels, after checking."""
     fix = "Pass one number per member, or per pixel of the two axes."
-    values: Floats = plain_array(space.arrange(truth, "truth"), "truth must be numbers", fix, float)
+    given: Any = truth  # arrays or series: each space takes its own
+    arranged: Any = space.arrange(given, "truth")
+    values: Floats = plain_array(arranged, "truth must be numbers", fix, float)
     if isinstance(space, FiniteSpace):
         require(values.shape == (space.size,), f"truth must have {(space.size,)}", values.shape, fix)
     else:

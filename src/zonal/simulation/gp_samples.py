@@ -156,7 +156,7 @@ def _roots_of_pieces(space: AxisSpace, kernel: Kernel, term: Motif) -> list[Piec
 
 def _covariance(axis: Axis, cells: int, factor: Factor) -> Floats:
     """Return the covariance of the averages over equal parts of an axis, or of its symbols."""
-    layout: Any = axis.layout([0], max(cells, 2))  # of intervals or of symbols: each knows its own pairs
+    layout: Any = axis.layout([0])  # of intervals or of symbols: each knows its own pairs
     keys = layout.cells(np.arange(cells), cells)
     measures: list[Any] = [axis.measure(Mean())]  # None of a categorical axis: all of a part
     covariance: Floats = averages(layout, measures, factor).of(layout.pairs(keys, keys))

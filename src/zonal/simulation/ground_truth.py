@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from zonal._types import Floats
 from zonal.errors import (
     InvalidInput,
+    attribute,
     check_choice,
     plain_array,
     random_generator,
@@ -162,22 +163,15 @@ def from_table(
     ('CC', 3.5)
     """
     check_choice(direction, "direction", ("maximize", "minimize"))
-    fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-    require(isinstance(space, AxisSpace | FiniteSpace), "a table needs a space", space, fix)
-    whole = isinstance(space, AxisSpace) and not space.is_sequence
+    fix, arrange = "Pass a Box, Product, Sequences, Points or Hierarchy.", attribute(space, "arrange")
+    require(arrange and not isinstance(space, type), "a table needs a space", space, fix)
+    whole = space.axes is not None and not getattr(space, "is_sequence", False)
     require(axes is None or whole, "only arrays over a Box or Product have axes", axes, "Leave axes out.")
-
-    def arranged(table: Values, what: str) -> ArrayLike:
-        in_order: ArrayLike = (
-            space.arrange(table, what) if isinstance(space, FiniteSpace) else space.arrange(table, what, axes)
-        )
-        return in_order
-
-    ordered = arranged(values, "values")
-    weighed = None if weights is None else arranged(weights, "weights")
-    if isinstance(space, FiniteSpace):
-        return _MemberTable(space, direction, ordered, weighed)
-    return _GridTable(space, direction, ordered, weighed)
+    named = {} if axes is None else {"axes": axes}
+    ordered = arrange(values, "values", **named)
+    weighed = None if weights is None else arrange(weights, "weights", **named)
+    kind: Callable[..., Landscape] = _MemberTable if space.axes is None else _GridTable
+    return kind(space, direction, ordered, weighed)
 
 
 class _MemberTable(Landscape):

@@ -24,7 +24,7 @@ from zonal.errors import (
 )
 from zonal.kernels.feedback import Feedback, Slope
 from zonal.spaces import AxisSpace, ProductRegion, Region, Space, with_feedback
-from zonal.spaces.axes import native
+from zonal.spaces.axis_space import native
 
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]

@@ -1,9 +1,10 @@
 """Spaces, their regions, and how a region is split.
 
-A region is a product over axes (`product_region.py`: a part of each axis; split in `axis_space.py`) or a set of
-weighted members (`subset_region.py`, split by position in `points.py` or by the user in `hierarchy.py`). Nothing
-else. `base.py` and `axes.py` say what every region, space and axis answers. An axis knows measures and kernels one
-pair at a time (`kernels`); these modules must not know models or policies, nor the page, sheets and plots.
+A region is a product over axes (`axis_space.py`: a part of each axis) or a set of weighted members (`finite.py`,
+split by position in `points.py` or by the user in `hierarchy.py`). Nothing else. `base.py` and `axes.py` say what
+every region, space and axis answers, `partition.py` how the tree of a space is numbered. An axis knows measures
+and kernels one pair at a time (`kernels`); these modules must not know models or policies, nor the page, sheets
+and plots.
 """
 
 from collections.abc import Mapping

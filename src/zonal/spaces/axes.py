@@ -12,8 +12,8 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import ClassVar, Self, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import Measure
-from zonal.spaces.base import RESTORE, ROUNDING, PartLike
+from zonal.spaces.base import RESTORE, ROUNDING, PartLike, alike
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -34,7 +34,6 @@ Symbol = str | int | float  # a value of an axis, as users pass it
 
 MOST_PIECES = 1e200  # of an axis: far beyond any tree, and widths are still numbers
 SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
-T = TypeVar("T")
 
 
 class Axis(ABC):
@@ -172,7 +171,7 @@ class Axis(ABC):
     # Measures and kernels along the axis.
 
     @abstractmethod
-    def layout(self, ranks: list[int], arity: int) -> IntervalIndex | CategoryIndex:
+    def layout(self, ranks: list[int]) -> IntervalIndex | CategoryIndex:
         """Return the object that finds which pairs of parts are equivalent."""
 
     @abstractmethod
@@ -386,9 +385,9 @@ class ContinuousAxis(Axis):
 
     # Measures and kernels along the axis.
 
-    def layout(self, ranks: list[int], arity: int) -> IntervalIndex:
+    def layout(self, ranks: list[int]) -> IntervalIndex:
         """Return the object that finds which pairs of parts are equivalent."""
-        return IntervalIndex(self.side, ranks, arity)
+        return IntervalIndex(self.side, ranks)
 
     def measure(self, feedback: Feedback) -> Measure:
         """Return what a feedback measures of a part."""
@@ -446,21 +445,3 @@ def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, floa
     low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
     require(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
     return low, high
-
-
-def alike(value: T, other: T) -> bool:
-    """Tell whether two values have the same type and are equal up to rounding."""
-    if type(value) is not type(other):
-        return False
-    if is_dataclass(value):
-        return all(alike(getattr(value, field.name), getattr(other, field.name)) for field in fields(value))
-    if isinstance(value, tuple) and isinstance(other, tuple):
-        return len(value) == len(other) and all(map(alike, value, other))
-    if isinstance(value, float) and isinstance(other, float):
-        return math.isclose(value, other, rel_tol=ROUNDING)
-    return bool(value == other)
-
-
-def native(axes: Sequence[Axis], places: Floats) -> Floats:
-    """Return positions, shape (..., d), in the user's numbers."""
-    return np.stack([axis.native(places[..., j]) for j, axis in enumerate(axes)], axis=-1)

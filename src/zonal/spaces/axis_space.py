@@ -13,12 +13,13 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, is_listed, require, whole_number
 from zonal.kernels.feedback import Feedback, Footprints
 from zonal.kernels.layout import ProductLayout
-from zonal.spaces.axes import Axis, ContinuousAxis, Part, Symbol, native
+from zonal.spaces.axes import Axis, ContinuousAxis, Part, Symbol
 from zonal.spaces.base import RESTORE, Node, PartLike, Region, RegionLike, Space, checked_node, checked_view
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.partition import AxisPartition
@@ -298,7 +299,9 @@ class AxisSpace(Space):
         """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
         return parts_in_text(self, text)
 
-    def arrange(self, values: Any, what: str, axes: Any = None) -> Any:
+    def arrange(
+        self, values: ArrayLike | Mapping[str, ArrayLike], what: str, axes: Sequence[str] | None = None
+    ) -> ArrayLike | None:
         """Return values as an array with one dimension per axis, in the order of the axes."""
         return arranged(self, values, what, axes)
 
@@ -310,7 +313,7 @@ class AxisSpace(Space):
 
     def layout(self, feedback: Feedback) -> ProductLayout:
         """Return the object that finds which pairs of regions are equivalent."""
-        return ProductLayout(self.axes, feedback, self.arity)
+        return ProductLayout(self.axes, feedback)
 
     def footprints(
         self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
@@ -319,3 +322,8 @@ class AxisSpace(Space):
         parts = [[part[:2] for _, part in region.along] for region in regions]
         extents = np.array(parts, dtype=float).transpose(2, 0, 1)
         return Footprints(extents, None if others is None else tuple(others))
+
+
+def native(axes: Sequence[Axis], places: Floats) -> Floats:
+    """Return positions, shape (..., d), in the user's numbers."""
+    return np.stack([axis.native(places[..., j]) for j, axis in enumerate(axes)], axis=-1)

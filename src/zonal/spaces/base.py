@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from zonal.errors import (
     whole_number,
     without_unit,
 )
+from zonal.io.dataframes import DataFrame, DataSeries
 from zonal.io.result_table import card, short
 from zonal.kernels.feedback import Feedback
 
@@ -32,11 +34,15 @@ if TYPE_CHECKING:
     from zonal.kernels.layout import ProductLayout
     from zonal.spaces.axes import Axis
 
+T = TypeVar("T")
 Node = tuple[int, int]
 PartLike = ArrayLike  # a part of an axis as users describe it: a pair of numbers or one, a symbol or several
 # A region as users describe it: by its parts, by its members or their names, or by its own name.
 RegionLike: TypeAlias = "Region | Mapping[str, Any] | Sequence[Hashable] | ArrayLike | date"
 Forbidden: TypeAlias = "RegionLike | Sequence[RegionLike] | Callable[[Region], bool] | None"
+
+# Values of all smallest regions, or of all members, as users pass them: in order, or by name.
+Values: TypeAlias = "ArrayLike | Mapping[str, ArrayLike] | DataFrame | DataSeries | None"
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
@@ -309,6 +315,19 @@ class Space(ABC):
 
     def __deepcopy__(self, memo: dict[int, Self]) -> Self:
         return self
+
+
+def alike(value: T, other: T) -> bool:
+    """Tell whether two values have the same type and are equal up to rounding."""
+    if type(value) is not type(other):
+        return False
+    if is_dataclass(value):
+        return all(alike(getattr(value, field.name), getattr(other, field.name)) for field in fields(value))
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=ROUNDING)
+    return bool(value == other)
 
 
 def unnamed(number: int) -> tuple[str, ...]:

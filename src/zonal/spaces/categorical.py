@@ -190,7 +190,7 @@ class CategoricalAxis(Axis):
 
     # Measures and kernels along the axis.
 
-    def layout(self, ranks: list[int], arity: int) -> CategoryIndex:
+    def layout(self, ranks: list[int]) -> CategoryIndex:
         """Return the object that computes how often two parts draw the same symbol."""
         return CategoryIndex(self)
 

@@ -15,14 +15,24 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, reject, require
 from zonal.io.dataframes import Labels, as_label, as_series, in_order
 from zonal.kernels.feedback import Feedback, Subsets
 from zonal.kernels.finite_covariance import SubsetLayout
-from zonal.spaces.base import RESTORE, Node, Region, RegionLike, Space, as_array, checked_node, checked_view
+from zonal.spaces.base import (
+    RESTORE,
+    Node,
+    Region,
+    RegionLike,
+    Space,
+    Values,
+    as_array,
+    checked_node,
+    checked_view,
+)
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.partition import NO_CELLS, FinitePartition, Level, divides
 
@@ -227,13 +237,16 @@ class FiniteSpace(Space):
         require(right, "these are not members that Zonal has sorted", self, RESTORE)
         hash(self)  # raises if labels cannot be hashed
 
-    def arrange(self, values: Any, what: str) -> Any:
+    def arrange(self, values: Values, what: str) -> ArrayLike | None:
         """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
-            return in_order(values, self.label_sets, what)
+            column: Any = values
+            ordered: ArrayLike | None = in_order(column, self.label_sets, what)
+            return ordered
         problem = f"{what} by name need members with labels"
         require(self.labels is not None, problem, self, "Pass one per point, in order.")
-        return by_name(values, [str(label) for label in self.label_sets[0]], what)
+        named: ArrayLike = by_name(values, [str(label) for label in self.label_sets[0]], what)
+        return named
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> SubsetRegion:
         """Return the region of a node of the tree."""

@@ -32,7 +32,7 @@ from zonal.io.dataframes import (
 )
 from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.base import PartLike, RegionLike
+from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
@@ -301,10 +301,11 @@ class Hierarchy(FiniteSpace):
     def _lists_one(self, what: Iterable[PartLike], first: PartLike) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not is_listed(first)
 
-    def arrange(self, values: Any, what: str) -> Any:
+    def arrange(self, values: Values, what: str) -> ArrayLike | None:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
         label_sets = self.label_sets
-        return in_order(by_name(values, label_sets[1], what), label_sets, what)
+        ordered: ArrayLike | None = in_order(by_name(values, label_sets[1], what), label_sets, what)
+        return ordered
 
     def _describe(self, region: SubsetRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
@@ -418,10 +419,10 @@ def _numbered(number: int) -> tuple[str, ...]:
     return tuple(f"level {j}" for j in range(1, number + 1))
 
 
-def _together(paths: list[tuple[str, ...]], *more: Any) -> Leaves:
+def _together(paths: list[tuple[str, ...]], levels: tuple[str, ...] = (), labels: Labels | None = None) -> Leaves:
     """Return leaves with siblings put together, by first appearance."""
     order = np.lexsort(_codes(paths).T[::-1]).tolist()
-    return Leaves([paths[row] for row in order], order, *more)
+    return Leaves([paths[row] for row in order], order, levels, labels)
 
 
 def _codes(paths: Sequence[tuple[str, ...]]) -> Floats:

@@ -296,7 +296,7 @@ class IntegerAxis(ContinuousAxis):
 
     # Measures along the axis.
 
-    def layout(self, ranks: list[int], arity: int) -> IntervalIndex:
+    def layout(self, ranks: list[int]) -> IntervalIndex:
         """Return the object that finds which pairs of parts are equivalent."""
         return IntegerIndex(self, ranks)
 

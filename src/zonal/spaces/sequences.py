@@ -14,9 +14,9 @@ from zonal.errors import InvalidInput, finite_number, listed, plain_array, rejec
 from zonal.io.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.io.hints import hinting
 from zonal.kernels.feedback import Feedback
-from zonal.spaces.axes import Symbol, alike
+from zonal.spaces.axes import Symbol
 from zonal.spaces.axis_space import AxisSpace, ProductRegion
-from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, as_array
+from zonal.spaces.base import RESTORE, PartLike, RegionLike, Space, alike, as_array
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.partition import AxisPartition
 

@@ -76,10 +76,10 @@ def refine(
         centred, covariance = study._state.belief.joint(seen)
 
     def reward(x: Floats) -> float:
-        return study._sign * checks.measured(study._state, measure_point(x), None)[0] - zero
+        return study.settings.sign * checks.measured(study._state, measure_point(x), None)[0] - zero
 
     point = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
-    return replace(point, mean=study._sign * (zero + point.mean))
+    return replace(point, mean=study.settings.sign * (zero + point.mean))
 
 
 def _spread(study: Study, region: Region) -> Floats:

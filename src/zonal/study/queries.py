@@ -301,6 +301,8 @@ def model(state: State) -> Model:
 
 def models(state: State) -> tuple[WeightedModel, ...]:
     """Return the weighted models of the posterior over models, in the user's units."""
+    if state.problem.model_free:
+        return ()
     belief = state.belief
     return tuple(
         WeightedModel(weight, _outward(state, member.model))

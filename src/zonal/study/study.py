@@ -396,11 +396,6 @@ class Study(metaclass=Named):
         return self.settings.space
 
     @property
-    def _sign(self) -> float:
-        """1 if high averages are wanted, else -1."""
-        return self.settings.sign
-
-    @property
     def path(self) -> Path | None:
         """The file in which the study is stored; None in memory."""
         return None if self._journal is None else self._journal.path
@@ -549,8 +544,13 @@ class Study(metaclass=Named):
         >>> study.ask(within=[(0.2, 0.6)]).region.name
         'x 0.25..0.5'
         """
-        trials = operations.ask(self, n, key, by, within, avoid)
+        trials = self._ask(n, key, by, within, avoid)
         return trials[0] if n is None else trials
+
+    def _ask(
+        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+    ) -> list[Trial]:
+        return operations.ask(self, n, key, by, within, avoid)
 
     def tell(
         self,

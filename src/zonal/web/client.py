@@ -240,6 +240,16 @@ class Remote(Study):
         event = self._state.observed[number][1]
         return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
 
+    def _ask(
+        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+    ) -> list[Trial]:
+        number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
+        limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
+        now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
+        return [self._trial(trial) for trial in answer]
+
     def _claim(self, number: int, by: str, worker: str) -> Trial | None:
         answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
         return None if answer is None else self._trial(answer)
@@ -254,25 +264,6 @@ class Remote(Study):
     def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Raise: it is stored on the server."""
         raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
-
-
-@wraps(Study.ask)
-def _ask(
-    study: Remote,
-    n: int | None = None,
-    *,
-    key: str = "",
-    by: str | None = None,
-    within: RegionsLike = None,
-    avoid: RegionsLike = None,
-) -> Trial | list[Trial]:
-    number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
-    limits = {"within": regions_of(study, within, "within"), "avoid": regions_of(study, avoid, "avoid")}
-    now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
-    token = errors.text(key, "key") or uuid.uuid4().hex
-    answer = study._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
-    trials = [study._trial(trial) for trial in answer]
-    return trials[0] if n is None else trials
 
 
 def _over_http(route: Route) -> Callable[..., Changed]:
@@ -334,7 +325,6 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
     ],
 }
-setattr(Remote, "ask", _ask)  # noqa: B010  # mypy knows the overloads of `Study.ask`
 for _word in ("table", "top", "plot", "report", "snapshot", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
 SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}
