@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications pages-check clean
+.PHONY: help javascript demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications pages-check clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -38,7 +38,7 @@ test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends all together.
 # A worker more than cores: some tests wait for processes, servers and browsers.
 # Types are checked beside the tests, on what they leave idle.
-test: $(READY) browser ## lint, and run all tests with three workers
+test: $(READY) browser node_modules ## lint, and run all tests with three workers
 	@$(MAKE) --no-print-directory -j 2 lint tests
 
 tests: $(READY)
@@ -75,6 +75,23 @@ lint: $(READY) ## check style, format, types, the direction of imports, and name
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/check_names.py
 	@$(BIN)/python docs/check_types.py
+	@$(MAKE) --no-print-directory javascript
+
+# The page's scripts: format, style, types, and tests of what needs no browser. The tools come from npm; the page has none of them.
+javascript: node_modules
+	@if [ -x node_modules/.bin/tsc ]; then \
+		node_modules/.bin/prettier --log-level warn --check 'src/zonal/web/page/static/*.js' 'tests/web/javascript/*.js' && \
+		node_modules/.bin/eslint src/zonal/web/page/static tests/web/javascript && \
+		node_modules/.bin/tsc && \
+		node --test --test-reporter=dot tests/web/javascript; \
+	fi
+
+node_modules: package.json
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		npm install --no-package-lock --no-audit --no-fund --silent || \
+			echo "npm cannot install its packages here: the page's JavaScript is not checked, nor the page by axe."; \
+		mkdir -p $@ && touch $@; \
+	else echo "No node and npm here: the page's JavaScript is not checked, nor the page by axe."; fi
 
 readme: $(READY) browser ## run the README's examples, put what they print below them, take its pictures
 	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python docs/make_readme.py
@@ -113,7 +130,7 @@ mutations: $(READY) ## make thirty deliberate faults, one after the other, each 
 	@$(BIN)/python -m benchmarks.mutations
 
 clean: ## remove .venv, caches and builds
-	@rm -rf .venv $(OLDEST) .venv-ray build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv $(OLDEST) .venv-ray node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

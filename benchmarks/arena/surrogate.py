@@ -118,9 +118,8 @@ def botorch_regions(
     space, every, picks = problem.space, _every(problem), dict[int, Pick]()
     shape = np.array(problem.shape)
     cells = torch.tensor(np.stack([every / shape, (every + 1) / shape], axis=-1).reshape(len(every), -1))
-    nodes = [
-        (depth, index) for depth in range(1, problem.depth + 1) for index in range(space.partition.count(depth))
-    ]
+    depths = range(1, problem.depth + 1)
+    nodes = [(depth, index) for depth in depths for index in range(space.partition.count(depth))]
     rng.shuffle(nodes)  # of more than CHUNK regions only some are considered, of all sizes
     coarse = [space.cell((3, index)) for index in range(space.partition.count(3))]
     regions = [*coarse, *(space.cell(node) for node in nodes[:CHUNK])]

@@ -78,7 +78,7 @@ def test_a_sheet_over_http_says_which_rows_are_older_than_the_study(server: Serv
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the manual's client needs curl")
 def test_the_manuals_shell_client_gives_up_what_is_refused(server: Server, tmp_path: Path) -> None:
     recipe = {"budget": 12, "axes": {"T": {"low": 20, "high": 80, "unit": "C"}}, "measurement": {"noise": 0.1}}
-    assert server.post("/api/studies", {"name": "ink", "recipe": recipe}).status == 200
+    assert server.post("/api/studies", {"name": "ink", "recipe": recipe}).status == 201
     (script,) = re.findall(r"```sh\n(#!/bin/sh\n# measure.sh.*?)```", SERVE.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "measure.sh").write_text(script)
     # Every third measurement is no number, and every seventh fails.

@@ -85,13 +85,18 @@ def the_script(tab: Tab) -> None:
     tab.checked()
     page.get_by_role("button", name="New study").click()
     page.get_by_label("name of the study").fill("ink 3")
-    page.get_by_label("the space").fill("temperature 20 80 C")
+    page.locator("[name=axis-0-name]").fill("temperature")
+    page.locator("[name=axis-0-low]").fill("20,0")
+    page.locator("[name=axis-0-high]").fill("80")
+    page.locator("[name=axis-0-unit]").fill("C")
     page.get_by_label("how many measurements").fill("14")
     page.get_by_label("what is measured").fill("yield")
     page.get_by_label("in which unit").fill("%")
+    tab.shows("understood", "highest average yield [%], with 14 measurements")
+    tab.shows("understood", "temperature from 20 to 80\u202fC, split down to about 0.23\u202fC")
     keep(tab, "new-study")
     tab.checked()
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Begin it").click()
     page.wait_for_url("**/studies/ink%203")
     page.wait_for_selector("html[data-ready]", state="attached")
     tab.shows("answer", "Nothing is known yet.")
@@ -167,15 +172,15 @@ def test_another_process_tells_and_it_shows(tab: Tab, server: Server) -> None:
     for _ in range(3):  # a busy machine may be late once
         trial = study.ask(by="the other")
         wrote = time.monotonic()
-        tab.shows("question", f"trial {trial.number}")
+        tab.shows("waiting", f"#{trial.number}")
         took.append(time.monotonic() - wrote)
         study.tell(trial, 0.4)
         tab.shows("question", "Nothing is pending")
     assert min(took) < 3
-    trial = study.ask()
+    trial = study.ask(by="Ada")
     tab.page.locator("#field-value").fill("0.123")
     study.tell(trial, 0.5)
-    study.ask()
+    study.ask(by="Ada")
     tab.shows("question", "was ended by somebody else meanwhile")
     assert "0.123" in tab.text("question")
     assert tab.page.input_value("#field-value") == ""
@@ -185,11 +190,11 @@ def test_another_process_tells_and_it_shows(tab: Tab, server: Server) -> None:
 
 def test_values_are_refused_at_their_fields_and_unlikely_ones_asked_about_once(tab: Tab, server: Server) -> None:
     study = line(server.folder, "refused", told=8)
-    study.ask()
+    study.ask(by="Ada")
     page = tab.go("/studies/refused")
     for field, text, words in (
         ("value", "", "Write the measured value"),
-        ("value", "1,5", "Write 1.5, with a point"),
+        ("value", "1,234", "Is it 1.234 or 1234?"),
         ("value", "abc", "must be a number"),
         ("sem", "-1", "must be positive"),
     ):
@@ -253,7 +258,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
 
 def test_notes_of_failures_and_of_sheets_from_windows_are_kept(tab: Tab, server: Server) -> None:
     study = line(server.folder, "noted", told=2, value_unit="a.u.", rng=1)
-    study.ask(2, by="bench")
+    study.ask(2, by="Ada")
     page = tab.go("/studies/noted")
     page.locator("#field-note").fill("the lamp broke")
     page.get_by_role("button", name="It failed").click()
@@ -352,13 +357,13 @@ def test_whole_numbers_are_called_by_their_names(tab: Tab, server: Server) -> No
 
 def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> None:
     study = line(server.folder, "failed", told=3)
-    study.ask()
+    study.ask(by="Ada")
     page = tab.go("/studies/failed")
     page.get_by_role("button", name="Impossible").click()
     tab.shows("trial-3", "failed for good")
     keep(tab, "given-up")
     tab.checked()
-    page.get_by_role("button", name="take back the failure of trial 3").click()
+    page.get_by_role("button", name="allow again what failed: trial 3").click()
     tab.checked()
     page.get_by_role("button", name="Allow it").click()
     page.locator("#trial-3 button").wait_for(state="detached")
@@ -377,6 +382,7 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
     page.get_by_role("button", name="Add it").click()
     tab.shows("observed", "of last year")
     page.get_by_role("button", name="retract observation 0").click()
+    page.get_by_role("button", name="Retract it").click()
     tab.shows("observed", "retracted")
 
 
@@ -421,7 +427,7 @@ def test_what_is_possible_now_and_what_is_forbidden_is_said_on_the_page(tab: Tab
 
 def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
     study = line(tmp_path, told=3)
-    study.ask()
+    study.ask(by="Ada")
     with serving(tmp_path) as server, Tab(browser, server) as tab:
         tab.forgiven = 1
         tab.go("/studies/line")
@@ -619,7 +625,8 @@ def test_html_in_every_text_is_shown_as_text(tab: Tab, server: Server) -> None:
     study.tell(study.ask(by=NASTY), 0.5, note=NASTY)
     study.correct(0, 0.6, note=NASTY)
     study.observe({NASTY: (0, 0.5)}, 0.3)
-    study.ask(2, by=NASTY)
+    study.ask(1, by=NASTY)
+    study.ask(1, by="Ada")
     page = tab.go("/studies/%3Cb%3Enasty")
     tab.settle()
     assert NASTY in page.inner_text("body")

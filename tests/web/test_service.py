@@ -46,7 +46,8 @@ def study(server: Server) -> Iterator[zn.Study]:
 
 def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
     made = server.post("/api/studies", {"name": "made here", "recipe": RECIPE})
-    assert made.status == 200
+    assert made.status == 201
+    assert made.headers["location"] == "/api/studies/made%20here"
     assert made.json["address"] == "/studies/made%20here"
     at = "/api/studies/made%20here"
     for number in range(6):

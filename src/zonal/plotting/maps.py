@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
 
@@ -184,6 +184,9 @@ class Map:
     symbols: Symbols
     truth: Floats | None = None
     shapes: list[list[Floats]] | None = None
+    at: Mapping[str, Sequence[float]] = field(
+        default_factory=dict
+    )  # parts of other axes, where not as in the region found
 
     @cached_property
     def slice(self) -> ProductRegion | None:
@@ -193,7 +196,8 @@ class Map:
             return None
         bounds = self.study.recommend().region.bounds
         others = {space.names[at]: tuple(bounds[at]) for at in space.continuous_axes if at not in (self.j, self.k)}
-        part: ProductRegion = space.region(others | self.symbols)
+        given = {name: tuple(part) for name, part in self.at.items() if name in others}
+        part: ProductRegion = space.region(others | given | self.symbols)
         return part
 
     @property
@@ -216,12 +220,12 @@ class Map:
             leaves = np.flatnonzero(tree.first_child < 0)
             strength = style.strength(study.relative_std()[leaves])
             return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
-        part, ups = self.slice.as_dict(), self._side(self.k)
-        cells = [study.space.region(part | across | up) for up in ups for across in self._side(self.j)]
+        part, ups = self.slice.as_dict(), self.side(self.k)
+        cells = [study.space.region(part | across | up) for up in ups for across in self.side(self.j)]
         mean, relative_std = mean_and_relative_std(study, cells)
         return cells, mean, style.strength(relative_std), np.zeros(len(cells), dtype=bool)
 
-    def _side(self, j: int) -> list[dict[str, Symbol | list[Symbol]]]:
+    def side(self, j: int) -> list[dict[str, Symbol | list[Symbol]]]:
         """Return the parts of an axis that make the cells of a grid."""
         axis = self.study.space.axes[j]
         number = min(CELLS, axis.places or CELLS)

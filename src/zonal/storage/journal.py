@@ -82,6 +82,10 @@ class Journal:
         self._digests = [digest]  # of the settings, and of every event seen
         self._locked: sqlite3.Connection | None = None  # while its lock is held
 
+    def digest(self, number: int) -> str:
+        """Return the digest after so many events, which no other history has."""
+        return self._digests[number].hex()[:16]
+
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Transaction]) -> Journal:
         """Make a file of settings and events; it appears complete or not at all, and never replaces another."""

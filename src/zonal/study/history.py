@@ -57,6 +57,11 @@ def n_events(study: Study) -> int:
     return len(study._state.events)
 
 
+def last_digest(study: Study) -> str:
+    """Return the digest of the study's file after its last event, "" if it has no file."""
+    return "" if study._journal is None else study._journal.digest(len(study._state.events))
+
+
 def region_of_row(study: Study, row: int) -> Region:
     """Return the region of a row of the tree."""
     return study._state.region(row)

@@ -11,7 +11,7 @@ from typing import Any
 from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
-from zonal.io.recipe_text import Recipe, check_values
+from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
 from zonal.kernels.feedback import Feedback
@@ -164,6 +164,23 @@ def _predict(study: Study, regions: Sequence[Json] | None = None) -> Answer:
     return {"regions": every.regions, **every._asdict()}
 
 
+def _picture(study: Study, **fields: Any) -> Answer:
+    """Return the picture; a slice is where its maps hold the axes that they do not show."""
+    text = fields.get("slice", "{}")
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = None
+    lines = {study.space.names[axis] for axis in study.space.continuous_axes} if study.space.axes else set()
+    fits = isinstance(parts, dict) and parts.keys() <= lines and all(map(_is_part, parts.values()))
+    need_field(fits, "slice", "this is not a slice", text[:200], 'Send axes and parts: {"x": [0.2, 0.3]}.')
+    return page_data.picture(study, parts)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, list) and [type(end) in (int, float) for end in part] == [True, True]
+
+
 def _pending(study: Study) -> Answer:
     by = {asked.number: asked.by for asked in pending_asked(study)}
     return {
@@ -197,7 +214,7 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/settings": _settings,
     "/shape": lambda study, **fields: page_data.shape(study, fields.get("from", 0)),
     "/values": page_data.values,
-    "/picture": page_data.picture,
+    "/picture": _picture,
     "/history": page_data.history,
     "/ahead": lambda study: page_data.outlook(study, 10),
     "/export/trials.csv": lambda study: csv_text(outcomes(study)),
@@ -267,11 +284,14 @@ def _checked(name: str, value: Json, schema: Schema) -> Json:
     return float(value) if kind == "number" and isinstance(value, int) else value
 
 
+MAX_AXES, MAX_NAME = 100, 200  # axes of a study that is begun over HTTP, and letters of its names and units
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
 
 
 def new_study(recipe: Json) -> Arguments:
-    """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
+    """Return the arguments of `Study` that a recipe gives, as text or read; over HTTP it must not name a file."""
+    if isinstance(recipe, str):
+        recipe = parse_recipe(recipe, "the recipe").words
     if not isinstance(recipe, Mapping):
         fix = "Send what `zonal new --template` has."
         raise Misspoken("recipe", "a recipe must be an object", recipe, fix)
@@ -280,9 +300,25 @@ def new_study(recipe: Json) -> Arguments:
         named = isinstance(words, Mapping) and "table" in words
         problem = f"[{section}] table names a file, which no client may"
         need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
+    _check_sizes(recipe)
     written = Recipe(recipe, source="the recipe")
     check_values(written)
     budget = recipe.get("budget")
     huge = isinstance(budget, int) and budget > MAX_BUDGET
     need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MAX_BUDGET} at most.")
     return arguments(written)
+
+
+def _check_sizes(recipe: Mapping[str, Json]) -> None:
+    """Raise if names are so long, or axes so many, that they would harm whoever lists the studies."""
+    axes, measurement = recipe.get("axes"), recipe.get("measurement")
+    listed = axes if isinstance(axes, Mapping) else {}
+    many = f"there are {len(listed)} axes"
+    need_field(len(listed) <= MAX_AXES, "recipe", many, len(listed), f"Use {MAX_AXES} at most.")
+    words = [listed, *listed.values(), measurement]
+    for text in (
+        text for section in words if isinstance(section, Mapping) for text in [*section, *section.values()]
+    ):
+        if isinstance(text, str) and len(text) > MAX_NAME:
+            fix = f"Use {MAX_NAME} letters at most."
+            raise Misspoken("recipe", f"a name has {len(text)} letters", f"{text[:50]}...", fix)

@@ -7,9 +7,10 @@ import json
 from collections.abc import Mapping
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
+from zonal import __version__
 from zonal._types import Json
 from zonal.study.summary import Answer
 from zonal.web.handlers import Misspoken, dumped, need_field
@@ -65,15 +66,19 @@ def as_bytes(answer: Answer | bytes) -> bytes:
     return answer.encode() if isinstance(answer, str) else dumped(answer)
 
 
-def as_json(content: bytes) -> Response:
+def as_json(content: bytes, status: int = 200) -> Response:
     """Return an answer that is JSON already."""
-    return Response(content, media_type="application/json")
+    return Response(content, status, media_type="application/json")
 
 
-def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
-    """Return an answer with the event as its tag; a client that has it already gets 304."""
-    tag = f'W/"{event}"'
-    if request.headers.get("if-none-match") == tag:
+def tagged(request: Request, content: bytes, digest: str, kind: str) -> Response:
+    """Return an answer with a tag of what it follows from; a client that has it already gets 304.
+
+    `digest` is that of the study's last event: another study in its place, or another release, has another tag.
+    """
+    tag = f'W/"{digest}-{__version__}"'
+    known = {text.strip() for text in request.headers.get("if-none-match", "").split(",")}
+    if known & {tag, tag.removeprefix("W/"), "*"}:
         return Response(status_code=304, headers={"etag": tag})
     return Response(content, media_type=kind, headers={"etag": tag})
 
@@ -94,11 +99,16 @@ async def unfit(request: Request, error: Exception) -> Response:
     """Answer that a request is not one of HTTP that is understood here."""
     assert isinstance(error, HTTPException)
     title = "Too large" if error.status_code == 413 else "Refused"
-    return problem(error.status_code, title, str(error.detail))
+    answer = problem(error.status_code, title, str(error.detail))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def gone(request: Request, error: Exception) -> Response:
+    """Answer nobody: the client ended in the middle of its request."""
+    return Response(status_code=400)
 
 
 async def broken(request: Request, error: Exception) -> Response:
     """Answer that the program failed; details go to the log, not to the client."""
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=400)
     return problem(500, "Error in Zonal", f"this should not have happened ({type(error).__name__}). See the log.")

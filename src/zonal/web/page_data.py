@@ -15,7 +15,7 @@ from zonal.engine.results import Recommendation
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
-from zonal.plotting.maps import CELLS, Map, panels_of
+from zonal.plotting.maps import Map, panels_of
 from zonal.plotting.style import regions_of
 from zonal.study import summary
 from zonal.study.history import failed_rows, n_events, problem_of
@@ -117,8 +117,11 @@ def _held(study: Study) -> dict[str, list[int]]:
     return columns
 
 
-def picture(study: Study) -> Mapping[str, Json]:
-    """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
+def picture(study: Study, at: Mapping[str, Any] | None = None) -> Mapping[str, Json]:
+    """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes.
+
+    The maps hold other axes at the parts that `at` gives, or else as in the best region.
+    """
     space, drawing = study.space, dict[str, Any]()
     kind = picture_kind(space)
     if kind == "scatter":
@@ -133,7 +136,7 @@ def picture(study: Study) -> Mapping[str, Json]:
                 "variation": short_numbers(confidence_bands.variation),
             }
             return drawing | ({"curves": _curves(study)} if study.models else {})
-        return {"cells": CELLS, "panels": _panels(study)} if study.models else drawing
+        return {"panels": _panels(study, at or {})} if study.models else drawing
     except StudyFileError:
         return drawing
 
@@ -164,17 +167,19 @@ def _points(study: Study) -> Mapping[str, Json]:
     return {"names": list(space.names[:MAX_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
-def _panels(study: Study) -> Sequence[Mapping[str, Json]]:
+def _panels(study: Study, at: Mapping[str, Any]) -> Sequence[Mapping[str, Json]]:
     space, drawn = study.space, list[Mapping[str, Json]]()
     for j, k, symbols in panels_of(study):
-        panel = Map(study, j, k, symbols)
+        panel = Map(study, j, k, symbols, at=at)
         mean, std = study.predict(panel.coloured[0])
         held = [] if panel.slice is None else panel.slice.bounds.tolist()
-        others = {space.names[at]: held[at] for at in space.continuous_axes if at not in (j, k)}
+        others = {space.names[axis]: held[axis] for axis in space.continuous_axes if axis not in (j, k)}
         described: dict[str, Json] = {
             "axes": [j, k],
             "symbols": {name: str(symbol) for name, symbol in symbols.items()},
             "others": others,
+            "columns": [next(iter(part.values())) for part in panel.side(j)],
+            "rows": [next(iter(part.values())) for part in panel.side(k)],
         }
         drawn.append({**described, "mean": short_numbers(mean), "std": short_numbers(std)})
     return drawn

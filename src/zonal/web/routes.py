@@ -68,6 +68,7 @@ NOW = {
     "within": described_as("What is possible now: the trial's region lies within one of these.", **REGIONS),
     "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
 }
+RECIPE = described_as("As an object, or as the text of a recipe in TOML.")
 MINUS = {
     "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
 }
@@ -137,7 +138,8 @@ ROUTES = (
     Route("GET", "/settings", "settings", "Everything that was given."),
     Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.", {"from": TRIAL}),
     Route("GET", "/values", "", "For the page: what is known of each node."),
-    Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes."),
+    Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes.",
+          {"slice": described_as('Where other axes are held, as JSON: {"x": [0.2, 0.3]}.', **TEXT)}),
     Route("GET", "/history", "", "For the page: the best region after some of the trials."),
     Route("GET", "/ahead", "", "For the page: the improvement expected from ten more measurements, if known."),
     Route("GET", "/trials", "", "All trials, as columns.", {"from": TRIAL, "named": YES}),
@@ -155,7 +157,7 @@ STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
     Route("POST", STUDIES, "", "Start a study from a recipe.",
-          {"name": TEXT, "recipe": {"type": "object"}, "exist_ok": YES}, ("name", "recipe")),
+          {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
     Route("GET", "/api/events", "", "A stream of what changes in the folder.", kind=STREAM),
     Route("GET", "/api/openapi.json", "", "This description."),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -13,7 +14,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BYTES = 1_000_000  # of a request
+MAX_BYTES, MAX_LOGIN = 1_000_000, 2000  # of a request, and of one with a token
+MAX_PAUSE = 30  # seconds to wait for the next part of a request
 COOKIE = "zonal"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 OPEN = ("/static/", "/login", "/favicon.ico")  # to anybody: the page's own code, and where to enter the token
@@ -73,7 +75,7 @@ class SecurityMiddleware:
         refused = self._refusal(scope, HTTPConnection(scope))
         if refused is not None:
             return await refused(scope, receive, dressed)
-        await self._app(scope, _limited(receive), dressed)
+        await self._app(scope, _limited(receive, _most_bytes(scope)), dressed)
 
     def _refusal(self, scope: Scope, request: HTTPConnection) -> Response | None:
         headers = request.headers
@@ -84,8 +86,9 @@ class SecurityMiddleware:
         if _is_foreign(headers, scope["path"]):
             return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BYTES:
-            return problem(413, "Too large", f"a request may have {MAX_BYTES} bytes at most.")
+        most = _most_bytes(scope)
+        if not length.isdecimal() or int(length) > most:
+            return problem(413, "Too large", f"a request may have {most} bytes at most.")
         if self._token and not scope["path"].startswith(OPEN) and not self._is_authorized(request):
             return self._unknown(scope)
         return None
@@ -96,7 +99,8 @@ class SecurityMiddleware:
             answer = problem(401, "No token", detail)
             answer.headers["www-authenticate"] = 'Bearer realm="zonal"'
             return answer
-        return Response(status_code=303, headers={"location": "/login"})
+        wanted = "" if scope["path"] == "/" else f"?next={quote(scope['path'], safe='/')}"
+        return Response(status_code=303, headers={"location": f"/login{wanted}"})
 
     def _is_host(self, host: str, scope: Scope) -> bool:
         try:
@@ -121,16 +125,24 @@ def _is_foreign(headers: Headers, path: str) -> bool:
     return foreign or (fetched not in ("same-origin", "none") and path.startswith("/api/"))
 
 
-def _limited(receive: Receive) -> Receive:
-    """Limit the size of a request, whatever its headers say."""
-    taken = 0
+def _most_bytes(scope: Scope) -> int:
+    return MAX_LOGIN if scope["path"] == "/login" else MAX_BYTES
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """Limit the size of a request, whatever its headers say, and the time to wait for its parts."""
+    taken, complete = 0, False
 
     async def limited() -> Message:
-        nonlocal taken
-        message = await receive()
+        nonlocal taken, complete
+        try:
+            message = await asyncio.wait_for(receive(), None if complete else MAX_PAUSE)
+        except TimeoutError:
+            raise HTTPException(408, f"nothing came for {MAX_PAUSE} seconds. Send the request again.") from None
         if message["type"] == "http.request":
+            complete = not message.get("more_body", False)
             taken += len(message.get("body", b""))
-            if taken > MAX_BYTES:
+            if taken > most:
                 raise HTTPException(413, "a request may not be that long.")
         return message
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import ipaddress
 import itertools
 import json
 import os
+import re
 import secrets
 import socket
+import sys
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -23,7 +27,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -51,10 +55,14 @@ MANY_EVENTS = 1000  # with more, opening a study takes longer than that
 SURELY = 5  # checks after which a file is read even if it seems unchanged
 BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages of a stream
 MAX_STREAMS = 100
+MAX_CONNECTIONS = 1000  # at once, half-sent requests included
+READS = ("predict", "probability")  # operations that are posted, and change nothing
+ARENAS, M_ARENA_MAX = 2, -8  # pools of memory that glibc may keep; one for each thread kept more than a gigabyte
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
 VARIABLE = "ZONAL_TOKEN"
 SHORTEST = 16  # characters of a token
+EVERYWHERE = ("0.0.0.0", "::")  # a service that listens here is reached by any address of its machine
 PATIENCE = 3  # seconds to finish requests when the service ends
 ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
 
@@ -83,7 +91,7 @@ class Service:
         pages = [
             Route("/", _page("index.html")),
             Route("/studies/{name}", _page("study.html")),
-            Route("/login", _page("login.html")),
+            Route("/login", self._sign_in),
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
@@ -91,6 +99,7 @@ class Service:
             ZonalError: http_messages.refused,
             OSError: http_messages.unreadable,
             HTTPException: http_messages.unfit,
+            ClientDisconnect: http_messages.gone,
             Exception: http_messages.broken,
         }
         app = Starlette(routes=[*listed, *pages], exception_handlers=answers, lifespan=self._life)
@@ -103,6 +112,14 @@ class Service:
         yield
         self.folder.end()
 
+    async def _sign_in(self, request: Request) -> Response:
+        """Return the form for the token, or, to whoever has signed in, the page that they came for."""
+        target = request.query_params.get("next", "/")
+        if self._token and same(request.cookies.get(COOKIE, ""), cookie_of(self._token)):
+            own = re.match(r"/(?![/\\])", target)
+            return Response(status_code=303, headers={"location": quote(target, safe="/%") if own else "/"})
+        return await _page("login.html")(request)
+
     async def _login(self, request: Request) -> Response:
         fields = given(await body(request), {"token": routes.TEXT}, ("token",))
         if not self._token or not same(fields["token"], self._token):
@@ -110,15 +127,20 @@ class Service:
             return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
         answer = Response(status_code=204)
         secure = request.url.scheme == "https"
-        answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="lax", secure=secure)
         return answer
 
     def _entry(self, request: Request) -> OpenStudy:
         return self.folder.entry(request.path_params["name"])
 
-    async def _in_study(self, entry: OpenStudy, handler: Callable[[Study], T], wait: float | None = None) -> T:
-        """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
-        future = asyncio.wrap_future(entry.submit(handler))
+    async def _in_study(
+        self,
+        run: Callable[[Callable[[Study], T]], Future[T]],
+        handler: Callable[[Study], T],
+        wait: float | None = None,
+    ) -> T:
+        """Have a function run in a thread of a study; TimeoutError if it takes too long, though it continues."""
+        future = asyncio.wrap_future(run(handler))
         try:
             return await asyncio.wait_for(asyncio.shield(future), wait)
         except TimeoutError:
@@ -142,19 +164,19 @@ class Service:
                 fields |= {
                     name: value for name, value in who.items() if name in route.fields and not fields.get(name)
                 }
-                return as_json(await self._in_study(entry, lambda study: dumped(handler(study, **fields))))
+                run = entry.read if route.operation in READS else entry.submit
+                return as_json(await self._in_study(run, lambda study: dumped(handler(study, **fields))))
             if of_overview is not None:
                 overview = await run_in_threadpool(entry.overview)
-                event, content = (
-                    overview.event,
-                    await run_in_threadpool(lambda: as_bytes(of_overview(overview, **fields))),
-                )
+                content = await run_in_threadpool(lambda: as_bytes(of_overview(overview, **fields)))
+                digest = overview.journal.digest(overview.event)
             else:
                 what = route.path, tuple(sorted((name, str(value)) for name, value in fields.items()))
-                event, content = await self._in_study(
-                    entry, lambda study: entry.answer(study, what, lambda now: as_bytes(handler(now, **fields)))
+                digest, content = await self._in_study(
+                    entry.read,
+                    lambda study: entry.answer(study, what, lambda now: as_bytes(handler(now, **fields))),
                 )
-            response = tagged(request, content, event, route.kind)
+            response = tagged(request, content, digest, route.kind)
             if route.path.endswith(ATTACHED):
                 name = quote(entry.name + Path(route.path).suffix)
                 response.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
@@ -179,7 +201,7 @@ class Service:
                 why = str(error) if isinstance(error, ZonalError) else unread
                 return {"name": name, "state": "bad", "error": why}
             kept = entry.kept.get("answer")
-            answer = kept[1] if kept is not None and kept[0] == overview.event else {}
+            answer = kept[1] if kept is not None and kept[0] == overview.journal.digest(overview.event) else {}
             best = next(iter(answer.get("best", [])), None)
             return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
 
@@ -189,7 +211,7 @@ class Service:
 
     async def _new(self, request: Request) -> Response:
         fields = given(await body(request), NEW.fields, NEW.required)
-        path = self.folder.new(fields["name"])
+        path = self.folder.new(fields["name"], fields.get("exist_ok", False))
 
         def make() -> dict[str, Json]:
             study = Study.create(path, **new_study(fields["recipe"]), exist_ok=fields.get("exist_ok", False))
@@ -199,22 +221,25 @@ class Service:
                 **handlers.budget_fields(study),
             }
 
-        return as_json(dumped(await run_in_threadpool(make)))
+        status = 200 if path.exists() else 201
+        answer = as_json(dumped(await run_in_threadpool(make)), status)
+        answer.headers["location"] = f"{STUDIES}/{quote(fields['name'])}"
+        return answer
 
     async def _head(self, request: Request) -> Response:
         """Return the main facts of a study, and the answer if the posterior is available soon."""
         entry = await run_in_threadpool(self._entry, request)
         overview = await run_in_threadpool(entry.overview)
         head = await run_in_threadpool(overview.head, entry.name)
-        wait = LONGEST_WAIT if entry.study is not None or overview.event < MANY_EVENTS else 0.01
+        wait = LONGEST_WAIT if entry.shown is not None or overview.event < MANY_EVENTS else 0.01
         try:
             _, answer = await self._in_study(
-                entry, lambda study: entry.answer(study, "answer", page_data.answer), wait
+                entry.read, lambda study: entry.answer(study, "answer", page_data.answer), wait
             )
         except TimeoutError:
             kept = entry.kept.get("answer")
             answer = {"best": [], **(kept[1] if kept else {}), "busy": True}
-            head["state"] = "opening" if entry.study is None else head["state"]
+            head["state"] = "opening" if entry.shown is None else head["state"]
         return as_json(dumped({**head, **answer}))
 
     async def _events(self, request: Request) -> Response:
@@ -319,19 +344,43 @@ def serve(
     own_names = (socket.gethostname(), socket.getfqdn()) if beyond else ()
     service = Service(folder, token, (*names, *own_names))
     listening = _listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}"
-    say(address)
+    addresses = [f"http://{name}:{listening.getsockname()[1]}" for name in _reached_at(host)]
+    say(addresses[0])
     if makes_token:
         say(f"token: {token}  (shown once; set {VARIABLE} to choose your own)")
+    for address in addresses[1:]:
+        say(f"or {address}")
+    if beyond:
+        say("What is sent is not encrypted: use it in a network that you trust, or behind a proxy that encrypts.")
     if show:
-        webbrowser.open(address)
+        webbrowser.open(addresses[0])
+    _bound_memory()
     config = uvicorn.Config(
         service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE,
-        server_header=False, forwarded_allow_ips="127.0.0.1",
+        server_header=False, limit_concurrency=MAX_CONNECTIONS, forwarded_allow_ips="127.0.0.1",
     )  # fmt: skip
     with listening:
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _bound_memory() -> None:
+    """Have all threads share two pools of memory: what one frees, another uses."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
+
+
+def _reached_at(host: str) -> list[str]:
+    """Return the names and addresses by which a service that listens here is reached."""
+    if host not in EVERYWHERE:
+        return [f"[{host}]" if ":" in host else host]
+    names = [socket.gethostname()]
+    with contextlib.suppress(OSError):
+        places = socket.getaddrinfo(names[0], None, type=socket.SOCK_STREAM)
+        kinds = (socket.AF_INET,) if host == EVERYWHERE[0] else (socket.AF_INET, socket.AF_INET6)
+        plain = [str(place[4][0]) for place in places if place[0] in kinds and "%" not in str(place[4][0])]
+        names += [f"[{address}]" if ":" in address else address for address in plain]
+    return list(dict.fromkeys([*names, "127.0.0.1"]))
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,5 +1,5 @@
 // What the page says to the server, and what comes back: JSON, or a problem with the library's own sentence.
-class Refused extends Error {
+export class Refused extends Error {
   constructor(status, problem) {
     super(problem.detail ?? `the server answered ${status}`);
     this.status = status;
@@ -15,23 +15,54 @@ async function answer(url, options) {
   } catch {
     throw new Refused(0, { detail: "The server cannot be reached. What you typed is still here." });
   }
-  if (response.redirected && new URL(response.url).pathname === "/login") location.assign("/login");
-  if (response.status === 401 && location.pathname !== "/login") location.assign("/login");
-  if (!response.ok) throw new Refused(response.status, problem(text));
-  return JSON.parse(text);
+  const signIn = () =>
+    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.hash)}`);
+  if (response.redirected && new URL(response.url).pathname === "/login") signIn();
+  if (response.status === 401 && location.pathname !== "/login") signIn();
+  if (!response.ok) throw new Refused(response.status, parsed(text));
+  return parsed(text);
 }
 
-function problem(text) {
-  try { return JSON.parse(text); } catch { return {}; }
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
 }
 
 export const get = (url) => answer(url, { cache: "no-cache" });
 
-export const post = (url, body = {}, headers = {}) => answer(url, {
-  method: "POST",
-  headers: { "Content-Type": "application/json", ...headers },
-  body: JSON.stringify(body),
-});
+const newKey = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+const keys = new Map(); // of requests whose answers never came, by what they said
+const sending = new Map();
+
+/** Post; the same said twice at once is sent once, and said again after the connection broke it has the same
+ * Idempotency-Key, so that nothing is done twice. */
+export function post(url, body = {}) {
+  const text = JSON.stringify(body),
+    said = `${url} ${text}`;
+  if (!sending.has(said))
+    sending.set(
+      said,
+      send(url, text, said).finally(() => sending.delete(said)),
+    );
+  return sending.get(said);
+}
+
+async function send(url, text, said) {
+  const key = keys.get(said) ?? newKey();
+  keys.set(said, key);
+  const headers = { "Content-Type": "application/json", "Idempotency-Key": key };
+  try {
+    const result = await answer(url, { method: "POST", headers, body: text });
+    keys.delete(said);
+    return result;
+  } catch (problem) {
+    if (problem.status) keys.delete(said); // it was answered: another attempt is another request
+    throw problem;
+  }
+}
 
 /** The address of one study in the API. */
 export const address = (name) => `/api/studies/${encodeURIComponent(name)}`;

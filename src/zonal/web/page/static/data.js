@@ -1,5 +1,6 @@
 // One study as the server tells it: head, shape of the tree (rows are only added), values (replaced), trials.
 import { address, get } from "./api.js";
+import { covers } from "./symbols.js";
 
 /** A part of an axis; whole numbers are drawn half a step wider on both sides. */
 const bounds = (axis, low, high) => (axis.whole ? [Math.ceil(low), Math.floor(high)] : [low, high]);
@@ -14,13 +15,17 @@ export class StudyData {
     this.known = false;
     this.pendingRows = new Map();
   }
-  /** Read the head; once there is a tree, `read` takes it in with all that belongs to it, so that others draw no mixture. */
+  /** Read the head; once there is a tree, `read` takes it in with all that belongs to it: others draw no mixture. */
   async begin() {
     this.latest = await get(this.base);
     if (this.opening || !this.shape) this.take(this.latest);
   }
-  get opening() { return this.latest.state === "opening" || (this.latest.busy && !this.shape); }
-  async readTrials() { this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`); }
+  get opening() {
+    return this.latest.state === "opening" || (this.latest.busy && !this.shape);
+  }
+  async readTrials() {
+    this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`);
+  }
   /** What changes with an event: the head, the values, new rows of the tree, the trials. */
   async read() {
     const rows = () => get(`${this.base}/shape?from=${this.size}`);
@@ -28,10 +33,14 @@ export class StudyData {
     let values = first;
     this.grow(shape);
     await this.readTrials();
-    const named = [...head.pending, ...(head.best ?? [])].map((entry) => entry.region.row).concat(this.trials.row);
+    const named = [...head.pending, ...(head.best ?? [])]
+      .map((entry) => entry.region.row)
+      .concat(this.trials.row);
     const last = named.reduce((most, row) => Math.max(most, row ?? 0), 0);
-    for (let tries = 1; values.count.length !== this.size || this.size <= last; tries++) { // somebody wrote between two answers
-      if (tries % 5 === 0) { // or put another file in its place
+    for (let tries = 1; values.count.length !== this.size || this.size <= last; tries++) {
+      // somebody wrote between two answers
+      if (tries % 5 === 0) {
+        // or put another file in its place
         Object.assign(this, { shape: undefined, size: 0 });
         return this.read();
       }
@@ -41,27 +50,44 @@ export class StudyData {
     this.values = values;
     this.take(head);
   }
-  async readPicture() {
-    if (["line", "panels", "scatter"].includes(this.head.picture)) this.picture = await get(`${this.base}/picture`);
+  /** Read what is drawn besides the tree; maps of pairs of axes hold the others where the slice says. */
+  async readPicture(slice) {
+    if (!["line", "panels", "scatter"].includes(this.head.picture)) return;
+    const held =
+      slice && this.head.picture === "panels" ? `?slice=${encodeURIComponent(JSON.stringify(slice))}` : "";
+    try {
+      this.picture = await get(`${this.base}/picture${held}`);
+    } catch (problem) {
+      if (!held || problem.status !== 422) throw problem;
+      this.picture = await get(`${this.base}/picture`); // an address may name a slice that is none of this space
+    }
   }
   async ahead() {
     const outlook = await get(`${this.base}/ahead`);
-    return outlook.gain === null || !this.best ? null : outlook;
+    return outlook.gain === null || outlook.gain === undefined || !this.best ? null : outlook;
   }
-  async readHistory() { this.history = await get(`${this.base}/history`); }
+  async readHistory() {
+    this.history = await get(`${this.base}/history`);
+  }
   grow(shape) {
     if (shape.from !== this.size || (this.shape && !shape.parent.length)) return; // rows are taken in once
     if (!this.shape) this.shape = shape;
     else {
       const join = (columns, more) => {
-        if (Array.isArray(columns) && Array.isArray(columns[0]) && columns.length === more.length && typeof columns[0][0] === "number") {
+        if (
+          Array.isArray(columns) &&
+          Array.isArray(columns[0]) &&
+          columns.length === more.length &&
+          typeof columns[0][0] === "number"
+        ) {
           columns.forEach((column, j) => join(column, more[j]));
         } else if (Array.isArray(columns)) for (const entry of more) columns.push(entry);
         else for (const key of Object.keys(columns)) join(columns[key], more[key]);
       };
       for (const key of Object.keys(shape)) if (key !== "from") join(this.shape[key], shape[key]);
     }
-    const { parent } = this.shape, n = parent.length;
+    const { parent } = this.shape,
+      n = parent.length;
     this.size = n;
     this.depth = new Uint8Array(n);
     this.first = new Int32Array(n).fill(-1);
@@ -89,12 +115,22 @@ export class StudyData {
   }
   /** What the words need of a row of the tree. */
   region(row) {
-    const { shape, head } = this, { space } = head;
-    const region = { row, share: shape.share[row], members: shape.members?.[row] ?? null, part: null, name: "" };
+    const { shape, head } = this,
+      { space } = head;
+    const region = {
+      row,
+      share: shape.share[row],
+      members: shape.members?.[row] ?? null,
+      part: null,
+      name: "",
+    };
     if (space.axes) {
       let line = 0;
-      region.part = space.axes.map((axis) => (axis.symbols ? shape.symbols[axis.name][row] :
-        bounds(axis, shape.low[line][row], shape.high[line++][row])));
+      region.part = space.axes.map((axis) =>
+        axis.symbols
+          ? shape.symbols[axis.name][row]
+          : bounds(axis, shape.low[line][row], shape.high[line++][row]),
+      );
     } else if (space.kind === "sequences") {
       region.name = shape.name[row];
       region.members = Math.round(shape.share[row] * space.alphabet.length ** space.length);
@@ -106,18 +142,31 @@ export class StudyData {
     }
     return region;
   }
-  /** The leaf at a place of continuous axes. */
-  leafAt(...x) {
+  /** The leaf at a place of continuous axes, of some symbols if they are given: {axis: symbol}. */
+  leafAt(x, symbols = {}) {
     const { low, high } = this.shape;
-    let row = 0;
-    while (this.first[row] >= 0) {
-      let next = -1;
-      for (let child = this.first[row]; child < this.first[row] + this.children[row]; child++) {
-        if (x.every((value, j) => value >= low[j][child] && value <= high[j][child])) { next = child; break; }
-      }
-      if (next < 0) break;
+    const within = (row) => x.every((value, j) => value >= low[j][row] && value <= high[j][row]);
+    return this.leafWhere((row) => within(row) && covers(this.shape, row, symbols));
+  }
+  /** Go down the tree from the root, into the first child that fits, as far as one does. */
+  leafWhere(fits) {
+    let row = 0,
+      next = 0;
+    while (next >= 0) {
       row = next;
+      next = -1;
+      for (let i = 0; next < 0 && i < this.children[row]; i++) {
+        if (fits(this.first[row] + i)) next = this.first[row] + i;
+      }
     }
     return row;
+  }
+  /** The measurements of a row of the tree, the last ones first: places in the columns of trials. */
+  measurementsOf(row) {
+    const { trials } = this;
+    return trials.number
+      .map((_, i) => i)
+      .filter((i) => trials.row[i] === row && trials.value[i] !== null)
+      .reverse();
   }
 }

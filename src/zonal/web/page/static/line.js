@@ -1,138 +1,359 @@
-// One axis: f or the cells with what is known of them, the measurements, and the tree underneath.
+// One axis: f or the cells with what is known of them, the measurements, and below, on the same axis, the tree; with
+// symbols, a strip of cells for each of them.
 import { css } from "./colour.js";
 import { s } from "./dom.js";
-import { Scale, View, axes, hatch, held, room, star } from "./frame.js";
+import { Scale, View, axes, hatch, held, room } from "./frame.js";
+import { covers, drawn, only } from "./symbols.js";
 import { labelled } from "./words.js";
 
-const OTHERS = ["c0", "c1", "c2", "c3", "c4", "c5"];
+const COLOURS = 6; // classes c0 to c5
+const MOST_STRIPS = 12;
+const STRIP = 22; // pixels of height of a symbol's strip
+const MOST_BARS = 400;
+const LABEL = 7; // pixels of width of a letter beside a strip
+const LONGEST_LABEL = 130;
+
 export class LineView extends View {
-  constructor(host, study, report) {
-    super(host, study, report, "picture along one axis", "The axis with what is known. Left and right move between cells, P shows the cell around, B goes to the best.");
-    this.cells = study.head.policy.startsWith("GPOO");
+  /** @type {any} */ axis = null;
+  top = 0; // of the strips
+  constructor(host, study, report, view) {
+    const keys = "Left and right move between cells, P shows the cell around, B goes to the best.";
+    super(host, study, report, view, "picture along one axis", `The axis with what is known. ${keys}`);
+    this.cells = view.cells ?? study.head.policy.startsWith("GPOO");
+  }
+  /** What lies below the curves: a strip for each combination of symbols, or one level of the tree below the other. */
+  layStrips() {
+    const { study } = this,
+      { axes: every } = study.head.space;
+    this.symbolic = every.some((axis) => axis.symbols);
+    this.combinations = drawn(every, study.picture.curves, MOST_STRIPS);
+    this.colourOf = this.combinations.map(({ name }, at) => {
+      const curve = study.picture.curves?.findIndex((one) => one.name === name) ?? at;
+      return (curve < 0 ? at : curve) % COLOURS;
+    });
+    this.levels = this.symbolic ? this.combinations.length : Math.max(...study.depth) + 1;
+    this.each = this.symbolic ? STRIP : Math.min(11, 110 / this.levels);
+    this.strip = study.known ? this.each * this.levels : 0;
+  }
+  /** The levels of the strip that a row of the tree is on. */
+  levelsOf(row) {
+    const { study } = this;
+    if (!this.symbolic) return [study.depth[row]];
+    return this.combinations.flatMap(({ symbols }, at) => (covers(study.shape, row, symbols) ? [at] : []));
   }
   draw(field) {
     this.field = field;
-    const { study } = this, axis = study.head.space.axes.find((axis) => !axis.symbols);
-    const deep = Math.max(...study.depth) + 1, strip = study.known ? Math.min(11, 110 / deep) * deep : 0;
-    const { context, ratio, white, colour } = this.open(Math.round(Math.max(300, Math.min(this.host.clientWidth * 0.5, 430)) + strip)), { width, height } = this;
-    const measured = study.trials.value.map((v, i) => [v, i]).filter(([v]) => v !== null);
-    let low = Infinity, high = -Infinity;
-    const take = (v) => { if (v < low) low = v; if (v > high) high = v; };
-    measured.forEach(([v]) => take(v));
-    if (study.known) {
-      if (this.cells || !study.picture.curves) for (const row of study.leaves) take(study.values.mean[row]);
-      else for (const c of study.picture.curves) c.mean.forEach((m, i) => { take(m - 2 * c.std[i]); take(m + 2 * c.std[i]); });
-    }
-    if (!(high > low)) { low = (Number.isFinite(low) ? low : 0) - 1; high = low + 2; }
-    const pad = (this.cells ? 0.18 : 0.05) * (high - low);
-    const bottom = height - 46 - strip - (strip ? 8 : 0);
-    const y = new Scale(low - pad, high + pad, bottom, 26), left = Math.max(room(y), 46);
-    const { low: [[least]], high: [[most]] } = study.shape, x = new Scale(least, most, left, width - 12, axis.log);
+    this.layStrips();
+    const { study, strip } = this,
+      axis = study.head.space.axes.find((one) => !one.symbols),
+      tall = Math.max(300, Math.min(this.host.clientWidth * 0.5, 430)),
+      paint = this.open(Math.round(tall + strip)),
+      bottom = this.height - 46 - strip - (strip ? 8 : 0),
+      y = new Scale(...this.range(), bottom, 26),
+      { low, high } = study.shape;
+    const names = this.symbolic ? this.combinations.map(({ name }) => name.length * LABEL + 14) : [];
+    const left = Math.max(room(y), 46, Math.min(LONGEST_LABEL, Math.max(0, ...names)));
+    const x = new Scale(low[0][0], high[0][0], left, this.width - 12, axis.log);
     x.whole = axis.whole;
-    Object.assign(this, { x, y, strip, deep, axis });
-    // the tree below, on the same axis: coloured as the switch says
+    this.x = x;
+    this.y = y;
+    this.axis = axis;
     this.top = bottom + 8;
-    const each = strip / deep, { low: [lows], high: [highs] } = study.shape;
-    if (strip) {
-      for (let row = 0; row < study.size; row++) {
-        const x0 = Math.round(x.px(lows[row]) * ratio), x1 = Math.round(x.px(highs[row]) * ratio), y0 = Math.round((this.top + each * study.depth[row]) * ratio);
-        const tall = Math.round((this.top + each * (study.depth[row] + 1)) * ratio) - y0, gap = x1 - x0 > 5 * ratio ? Math.round(ratio) : 0;
-        context.fillStyle = css(field.row(row, white));
-        context.fillRect(x0, y0, x1 - x0 - gap, tall - Math.round(ratio));
-        if (study.values.count[row] && x1 - x0 > 3 * ratio) {
-          context.fillStyle = colour("--dot");
-          context.beginPath(); context.arc((x0 + x1) / 2, y0 + (tall - ratio) / 2, Math.min(2.2 * ratio, tall / 3), 0, 7); context.fill();
-        }
-      }
-    }
-    const blocked = study.leaves.filter((row) => study.flags[row] & 1);
-    if (blocked.length) {
-      const pattern = hatch(context, ratio, colour("--hatch"));
-      for (const row of blocked) { context.fillStyle = pattern; const a = x.px(lows[row]) * ratio; context.fillRect(a, 26 * ratio, x.px(highs[row]) * ratio - a, (bottom - 26) * ratio); }
-    }
+    if (strip) this.paintStrips(paint);
+    this.hatchBlocked(paint, bottom);
     this.mark();
   }
-  mark() {
-    const { study, x, y, axis } = this, { low: [lows], high: [highs] } = study.shape, marks = [], v = study.values;
-    const [left, right, top, bottom] = [x.from, x.to, y.to, y.from];
-    const cut = (value) => Math.min(bottom, Math.max(top, y.px(value)));
-    const span = (row) => ({ x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) });
-    if (study.best) marks.push(s("rect", { ...span(study.best.region.row), y: top, height: bottom - top, class: `foundband${study.head.stands_out ? "" : " unsure"}` }));
-    for (const [row, trials] of study.pendingRows) {
-      marks.push(s("rect", { ...span(row), y: top, height: bottom - top, class: "pendingband" }));
-      const b = span(row);
-      marks.push(s("text", { x: b.x + b.width / 2, y: bottom - 6, "text-anchor": "middle", class: "tag" }, trials.map((t) => `#${t}`).join(" ")));
-    }
-    if (study.known && (this.cells || !study.picture.curves)) {
-      const { confidence, variation } = study.picture;
-      let wide = "", near = "", line = "";
-      for (const row of study.leaves) {
-        const a = x.px(lows[row]).toFixed(1), b = x.px(highs[row]).toFixed(1), c = confidence?.[row] ?? 2 * v.std[row], d = c + (variation?.[row] ?? 0);
-        wide += `M${a} ${cut(v.mean[row] + d).toFixed(1)}H${b}V${cut(v.mean[row] - d).toFixed(1)}H${a}Z`;
-        near += `M${a} ${cut(v.mean[row] + c).toFixed(1)}H${b}V${cut(v.mean[row] - c).toFixed(1)}H${a}Z`;
-        line += `M${a} ${cut(v.mean[row]).toFixed(1)}H${b}`;
+  /** The least and the greatest value that is drawn, with some room. */
+  range() {
+    const { study } = this;
+    let low = Infinity,
+      high = -Infinity;
+    const take = (v) => {
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    };
+    for (const value of study.trials.value) if (value !== null) take(value);
+    if (study.known && this.drawsCells()) for (const row of study.leaves) take(study.values.mean[row]);
+    else if (study.known) {
+      for (const { mean, std } of study.picture.curves) {
+        mean.forEach((m, i) => [m - 2 * std[i], m + 2 * std[i]].forEach(take));
       }
-      marks.push(s("path", { d: wide, class: "variation" }), s("path", { d: near, class: "confidence" }), s("path", { d: line, class: "cellmean" }));
-    } else if (study.known) {
-      study.picture.curves.forEach((c, k) => {
-        const up = c.x.map((at, i) => `${x.px(at).toFixed(1)} ${cut(c.mean[i] + 2 * c.std[i]).toFixed(1)}`);
-        const down = c.x.map((at, i) => `${x.px(at).toFixed(1)} ${cut(c.mean[i] - 2 * c.std[i]).toFixed(1)}`).reverse();
-        marks.push(s("path", { d: `M${[...up, ...down].join("L")}Z`, class: `band ${OTHERS[k]}` }));
-        marks.push(s("path", { d: `M${c.x.map((at, i) => `${x.px(at).toFixed(1)} ${cut(c.mean[i]).toFixed(1)}`).join("L")}`, class: `curve ${OTHERS[k]}` }));
-      });
     }
-    let bars = "", dots = "";
-    const { value, row } = study.trials;
-    for (let i = Math.max(0, value.length - 400); i < value.length; i++) {
-      if (value[i] === null) continue;
-      const a = x.px(lows[row[i]]), b = x.px(highs[row[i]]), py = y.px(value[i]).toFixed(1);
-      bars += `M${a.toFixed(1)} ${py}H${b.toFixed(1)}`; dots += `M${((a + b) / 2).toFixed(1)} ${py}h0`;
+    if (!(high > low)) {
+      low = (Number.isFinite(low) ? low : 0) - 1;
+      high = low + 2;
     }
-    marks.push(s("path", { d: bars, class: "bars" }), s("path", { d: dots, class: "dots" }));
-    if (study.best) { const b = span(study.best.region.row); marks.push(star(b.x + b.width / 2, top + 10, 8, study.head.stands_out)); }
+    const pad = (this.cells ? 0.18 : 0.05) * (high - low);
+    return [low - pad, high + pad];
+  }
+  drawsCells() {
+    return this.cells || !this.study.picture.curves;
+  }
+  paintStrips({ context, ratio, white, colour }) {
+    const { study, x, each } = this,
+      rows = this.symbolic ? study.leaves : study.depth.keys();
+    for (const row of rows) {
+      const x0 = Math.round(x.px(study.shape.low[0][row]) * ratio),
+        x1 = Math.round(x.px(study.shape.high[0][row]) * ratio),
+        gap = x1 - x0 > 5 * ratio ? Math.round(ratio) : 0;
+      for (const level of this.levelsOf(row)) {
+        const y0 = Math.round((this.top + each * level) * ratio),
+          tall = Math.round((this.top + each * (level + 1)) * ratio) - y0;
+        context.fillStyle = css(this.field.row(row, white));
+        context.fillRect(x0, y0, x1 - x0 - gap, tall - Math.round(ratio));
+        if (this.symbolic && study.flags[row] & 1) {
+          context.fillStyle = hatch(context, ratio, colour("--hatch"));
+          context.fillRect(x0, y0, x1 - x0 - gap, tall - Math.round(ratio));
+        }
+        if (!study.values.count[row] || x1 - x0 <= 3 * ratio) continue;
+        context.fillStyle = colour("--dot");
+        context.beginPath();
+        context.arc((x0 + x1) / 2, y0 + (tall - ratio) / 2, Math.min(2.2 * ratio, tall / 3), 0, 7);
+        context.fill();
+      }
+    }
+  }
+  /** Hatch what is forbidden, up to the top; with symbols that is done in their strips. */
+  hatchBlocked({ context, ratio, colour }, bottom) {
+    const { study, x } = this,
+      { low, high } = study.shape,
+      blocked = study.leaves.filter((row) => study.flags[row] & 1);
+    if (!blocked.length || this.symbolic) return;
+    context.fillStyle = hatch(context, ratio, colour("--hatch"));
+    for (const row of blocked) {
+      const from = x.px(low[0][row]) * ratio;
+      context.fillRect(from, 26 * ratio, x.px(high[0][row]) * ratio - from, (bottom - 26) * ratio);
+    }
+  }
+  span(row) {
+    const { x } = this,
+      { low, high } = this.study.shape,
+      from = x.px(low[0][row]);
+    return { x: from, width: Math.max(1, x.px(high[0][row]) - from) };
+  }
+  cut(value) {
+    return Math.min(this.y.from, Math.max(this.y.to, this.y.px(value)));
+  }
+  mark() {
+    const { study, x, y } = this,
+      marks = [];
+    const [top, bottom] = [y.to, y.from],
+      sure = study.head.stands_out ? "" : " unsure";
+    if (study.best) {
+      const band = { ...this.span(study.best.region.row), y: top, height: bottom - top };
+      marks.push(s("rect", { ...band, class: `foundband${sure}` }));
+    }
+    for (const [row, trials] of study.pendingRows) {
+      const b = this.span(row),
+        tag = trials.map((t) => `#${t}`).join(" ");
+      marks.push(
+        s("rect", { ...b, y: top, height: bottom - top, class: "pendingband" }),
+        s("text", { x: b.x + b.width / 2, y: bottom - 6, "text-anchor": "middle", class: "tag" }, tag),
+      );
+    }
+    if (study.known) marks.push(...(this.drawsCells() ? this.cellMarks() : this.curveMarks()));
+    marks.push(...this.bars(), ...this.bestMarks());
     const limit = this.field.mode === "chance" ? this.field.threshold : study.head.beyond?.threshold;
-    if (limit !== undefined) marks.push(s("line", { x1: left, x2: right, y1: cut(limit), y2: cut(limit), class: "threshold" }));
-    const empty = !study.known && !study.trials.value.some((value) => value !== null);
-    const shifted = axes(x, y, { ylabel: labelled(study.head.value.name, study.head.value.unit) });
-    if (empty) {
-      shifted.querySelectorAll(".grid, text[text-anchor=end]").forEach((mark) => mark.remove());
-      shifted.querySelectorAll(`line[x2="${left}"]`).forEach((mark) => mark.remove());
-      shifted.append(s("text", { x: (left + right) / 2, y: (top + bottom) / 2, "text-anchor": "middle", class: "label" }, study.head.pending.length ? "Nothing is known yet: the first value is awaited." : "The picture begins with the first measurement."));
+    if (limit !== undefined && limit !== null) {
+      const at = this.cut(limit);
+      marks.push(s("line", { x1: x.from, x2: x.to, y1: at, y2: at, class: "threshold" }));
     }
-    if (this.strip) { // the numbers of the axis stand below the tree
-      shifted.querySelectorAll("text:not([text-anchor=end]):not(.label)").forEach((t) => t.setAttribute("y", this.top + this.strip + 16));
-      shifted.querySelectorAll(`line[y1="${bottom}"]:not(.grid)`).forEach((l) => { l.setAttribute("y1", this.top + this.strip - 1); l.setAttribute("y2", this.top + this.strip + 3); });
-      shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), this.strip > 24 ? s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small") : "");
+    const under = held(study, (row) => ({ ...this.span(row), y: bottom - 8, height: 8 }));
+    this.put(this.frame(), ...under, ...marks);
+  }
+  cellMarks() {
+    const { study } = this;
+    if (!this.symbolic) return this.cellsOf(study.leaves, "");
+    return this.combinations.flatMap(({ symbols }, at) =>
+      this.cellsOf(
+        study.leaves.filter((row) => covers(study.shape, row, symbols)),
+        ` own c${this.colourOf[at]}`,
+      ),
+    );
+  }
+  cellsOf(rows, colour) {
+    const { study, x } = this,
+      { confidence, variation } = study.picture,
+      { mean, std } = study.values;
+    let wide = "",
+      near = "",
+      line = "";
+    for (const row of rows) {
+      const a = x.px(study.shape.low[0][row]).toFixed(1),
+        b = x.px(study.shape.high[0][row]).toFixed(1),
+        c = confidence?.[row] ?? 2 * std[row];
+      const band = (half) =>
+        `M${a} ${this.cut(mean[row] + half).toFixed(1)}H${b}V${this.cut(mean[row] - half).toFixed(1)}H${a}Z`;
+      wide += band(c + (variation?.[row] ?? 0));
+      near += band(c);
+      line += `M${a} ${this.cut(mean[row]).toFixed(1)}H${b}`;
     }
-    shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit, axis.remark)));
-    this.put(shifted, ...held(study, (row) => ({ ...span(row), y: bottom - 8, height: 8 })), ...marks);
+    return [
+      s("path", { d: wide, class: `variation${colour}` }),
+      s("path", { d: near, class: `confidence${colour}` }),
+      s("path", { d: line, class: `cellmean${colour}` }),
+    ];
+  }
+  curveMarks() {
+    const { x } = this;
+    return this.study.picture.curves.flatMap((curve, k) => {
+      const at = (i, off) =>
+        `${x.px(curve.x[i]).toFixed(1)} ${this.cut(curve.mean[i] + off * curve.std[i]).toFixed(1)}`;
+      const along = (off) => curve.x.map((_, i) => at(i, off));
+      const colour = `c${k % COLOURS}`;
+      return [
+        s("path", { d: `M${[...along(2), ...along(-2).reverse()].join("L")}Z`, class: `band ${colour}` }),
+        s("path", { d: `M${along(0).join("L")}`, class: `curve ${colour}` }),
+      ];
+    });
+  }
+  /** The measurements, as wide as their regions, in the colour of their symbol if they are of one. */
+  bars() {
+    const { study, x, y } = this,
+      { value, row } = study.trials,
+      { low, high } = study.shape,
+      paths = new Map();
+    for (let i = Math.max(0, value.length - MOST_BARS); i < value.length; i++) {
+      if (value[i] === null) continue;
+      const at = this.symbolic ? only(study.shape, row[i], this.combinations) : -1,
+        colour = at < 0 ? "" : ` own c${this.colourOf[at]}`,
+        a = x.px(low[0][row[i]]),
+        b = x.px(high[0][row[i]]),
+        py = y.px(value[i]).toFixed(1),
+        [bars, dots] = paths.get(colour) ?? ["", ""];
+      paths.set(colour, [
+        `${bars}M${a.toFixed(1)} ${py}H${b.toFixed(1)}`,
+        `${dots}M${((a + b) / 2).toFixed(1)} ${py}h0`,
+      ]);
+    }
+    return [...paths].flatMap(([colour, [bars, dots]]) => [
+      s("path", { d: bars, class: `bars${colour}` }),
+      s("path", { d: dots, class: `dots${colour}` }),
+    ]);
+  }
+  /** The best region: a star at the top, or a frame and a star in the strip of its symbol. */
+  bestMarks() {
+    const { study, y } = this;
+    if (!study.best) return [];
+    const { row } = study.best.region,
+      b = this.span(row),
+      middle = b.x + b.width / 2;
+    if (!this.symbolic || !this.strip) return [this.star(middle, y.to + 10, 8)];
+    const levels = this.levelsOf(row),
+      sure = study.head.stands_out ? "" : " unsure";
+    const frames = levels.flatMap((level) => {
+      const cell = { ...b, y: this.top + this.each * level, height: this.each - 1 };
+      return [s("rect", { ...cell, class: "found under" }), s("rect", { ...cell, class: `found${sure}` })];
+    });
+    return [...frames, levels.length > 0 && this.star(middle, this.top + this.each * (levels[0] + 0.5), 8)];
+  }
+  /** The axes; the numbers of the horizontal one stand below the strips. */
+  frame() {
+    const { study, x, y, axis, strip, top } = this,
+      { value, pending } = study.head,
+      left = x.from,
+      below = top + strip,
+      frame = axes(x, y, { ylabel: labelled(value.name, value.unit) });
+    const text = (attributes, words) =>
+      s("text", { "text-anchor": "middle", class: "label", ...attributes }, words);
+    if (!study.known && !study.trials.value.some((one) => one !== null)) {
+      frame
+        .querySelectorAll(`.grid, text[text-anchor=end], line[x2="${left}"]`)
+        .forEach((mark) => mark.remove());
+      const why = pending.length
+        ? "Nothing is known yet: the first value is awaited."
+        : "The picture begins with the first measurement.";
+      frame.append(text({ x: (left + x.to) / 2, y: (y.to + y.from) / 2 }, why));
+    }
+    if (strip) {
+      frame
+        .querySelectorAll("text:not([text-anchor=end]):not(.label)")
+        .forEach((t) => t.setAttribute("y", below + 16));
+      frame.querySelectorAll(`line[y1="${y.from}"]:not(.grid)`).forEach((tick) => {
+        tick.setAttribute("y1", below - 1);
+        tick.setAttribute("y2", below + 3);
+      });
+      frame.append(...this.stripLabels(left));
+    }
+    frame.append(
+      text({ x: (left + x.to) / 2, y: this.height - 8 }, labelled(axis.name, axis.unit, axis.remark)),
+    );
+    return frame;
+  }
+  stripLabels(left) {
+    const { top, strip, each } = this,
+      label = (y, words) => s("text", { x: left - 8, y, "text-anchor": "end" }, words);
+    if (!this.symbolic)
+      return [label(top + 10, "large"), ...(strip > 24 ? [label(top + strip - 2, "small")] : [])];
+    const most = Math.floor((left - 14) / LABEL) + 1;
+    return this.combinations.map(({ name }, at) =>
+      label(top + each * (at + 0.5) + 4, name.length > most ? `${name.slice(0, most - 1)}…` : name),
+    );
   }
   ring() {
-    const row = this.focus, { x, y, study } = this, { low: [lows], high: [highs] } = study.shape, each = this.strip / this.deep;
+    const { focus: row, y, each } = this;
     if (row === null) return this.layer?.replaceChildren();
-    const b = { x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) }, cell = { ...b, y: this.top + each * study.depth[row], height: each - 1 };
-    this.layer?.replaceChildren(s("rect", { ...b, y: y.to, height: y.from - y.to, class: "focusband" }), ...(this.strip ? ["focus under", "focus"].map((name) => s("rect", { ...cell, class: name })) : []));
+    const b = this.span(row),
+      cells = this.strip
+        ? this.levelsOf(row).map((at) => ({ ...b, y: this.top + each * at, height: each - 1 }))
+        : [];
+    this.layer?.replaceChildren(
+      s("rect", { ...b, y: y.to, height: y.from - y.to, class: "focusband" }),
+      ...cells.flatMap((cell) => ["focus under", "focus"].map((name) => s("rect", { ...cell, class: name }))),
+    );
   }
-  at(event) {
-    const [px, py] = this.px(event), { x } = this;
+  /** The combination of symbols at a height: that of the strip, or that of the nearest curve. */
+  combinationAt(px, py) {
+    const { study, x, y } = this;
+    if (!this.symbolic) return {};
+    if (this.strip && py > this.top) {
+      const at = Math.min(this.levels - 1, Math.floor((py - this.top) / this.each));
+      return this.combinations[at].symbols;
+    }
+    let nearest = null,
+      least = Infinity;
+    for (const curve of study.picture.curves ?? []) {
+      const at = curve.x.findIndex((place) => place >= x.at(px)),
+        far = Math.abs(y.px(curve.mean[at < 0 ? curve.mean.length - 1 : at]) - py);
+      if (far < least) [nearest, least] = [curve.name, far];
+    }
+    const { symbols } = this.combinations.find(({ name }) => name === nearest) ?? this.combinations[0];
+    return symbols;
+  }
+  rowAt(px, py) {
+    const { x, study } = this;
     if (px < x.from || px > x.to) return null;
-    let row = this.study.leafAt(x.at(px));
-    if (this.strip && py > this.top && py < this.top + this.strip) {
-      const wanted = Math.floor((py - this.top) / (this.strip / this.deep));
-      while (this.study.depth[row] > wanted) row = this.study.shape.parent[row];
+    let row = study.leafAt([x.at(px)], this.combinationAt(px, py));
+    if (!this.symbolic && this.strip && py > this.top && py < this.top + this.strip) {
+      const wanted = Math.floor((py - this.top) / this.each);
+      while (study.depth[row] > wanted) row = study.shape.parent[row];
     }
     return row;
   }
   next(event) {
-    const { study } = this, { low: [lows], high: [highs] } = study.shape;
-    let row = this.focus ?? study.best?.region.row ?? study.leaves[0];
-    const eps = 1e-6 * (highs[0] - lows[0]), name = event.key.toLowerCase();
-    if (this.focus !== null && name === "arrowright") row = study.leafAt(Math.min(highs[0], highs[row] + eps));
-    else if (this.focus !== null && name === "arrowleft") row = study.leafAt(Math.max(lows[0], lows[row] - eps));
-    else if (name === "p" || name === "arrowup") row = Math.max(0, study.shape.parent[row]);
-    else if (name === "b" && study.best) row = study.best.region.row;
-    else if (name === "escape") row = null;
-    else if (!name.startsWith("arrow")) return undefined;
-    return row;
+    const { study, focus } = this,
+      [low, high] = [study.shape.low[0], study.shape.high[0]],
+      name = event.key.toLowerCase();
+    const row = focus ?? study.best?.region.row ?? study.leaves[0],
+      eps = 1e-6 * (high[0] - low[0]),
+      level = this.symbolic ? Math.max(0, this.levelsOf(row)[0] ?? 0) : 0;
+    const at = (place, step = 0) => {
+      const to = Math.min(this.levels - 1, Math.max(0, level + step));
+      return study.leafAt([place], this.symbolic ? this.combinations[to].symbols : {});
+    };
+    if (name === "p") return Math.max(0, study.shape.parent[row]);
+    if (name === "b" && study.best) return study.best.region.row;
+    if (name === "escape") return null;
+    if (!name.startsWith("arrow")) return undefined;
+    if (focus === null) return row;
+    if (name === "arrowright") return at(high[row] < high[0] ? high[row] + eps : this.turn(low[0], high[0]));
+    if (name === "arrowleft") return at(low[row] > low[0] ? low[row] - eps : this.turn(high[0], low[0]));
+    const step = name === "arrowdown" ? 1 : -1;
+    if (this.symbolic) return at((low[row] + high[row]) / 2, step);
+    return step < 0 ? Math.max(0, study.shape.parent[row]) : row;
+  }
+  /** Beyond the end of a ring is its other end; any other axis ends there. */
+  turn(other, end) {
+    return this.axis.remark?.includes("ring") ? other : end;
   }
 }

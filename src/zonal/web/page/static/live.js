@@ -1,9 +1,12 @@
 // One stream a page, closed while nobody looks: browsers open only six connections to a server.
 import { $ } from "./dom.js";
 
-/** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each connection. */
+/** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each
+ * connection. */
 export function live(address, news) {
-  let source = null, again = 0, lost = false;
+  let source = null,
+    again = 0,
+    lost = false;
   function say(text, off) {
     $("live").textContent = text;
     $("live").classList.toggle("off", off);
@@ -11,7 +14,11 @@ export function live(address, news) {
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address());
-    source.onopen = () => { say("live", false); if (lost) news(null); lost = false; };
+    source.onopen = () => {
+      say("live", false);
+      if (lost) news(null);
+      lost = false;
+    };
     source.onmessage = (event) => news(JSON.parse(event.data));
     source.onerror = () => {
       say("connection lost; trying again", true);
@@ -21,7 +28,10 @@ export function live(address, news) {
       again = setTimeout(open, 1000);
     };
   }
-  function close() { source?.close(); source = null; }
+  function close() {
+    source?.close();
+    source = null;
+  }
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) return open();
     close();
@@ -33,14 +43,19 @@ export function live(address, news) {
 
 /** Run `work` at most once in so many milliseconds, the last call wins, one at a time. */
 export function calm(work, pause) {
-  let running = false, wanted = false;
+  let running = false,
+    wanted = false;
   return async function run() {
     wanted = true;
     if (running) return;
     running = true;
     while (wanted) {
       wanted = false;
-      try { await work(); } catch (problem) { if (problem.status === undefined) console.error(problem); }
+      try {
+        await work();
+      } catch (problem) {
+        if (problem.status === undefined) console.error(problem);
+      }
       await new Promise((done) => setTimeout(done, pause));
     }
     running = false;

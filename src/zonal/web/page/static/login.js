@@ -6,7 +6,8 @@ $("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
     await post("/login", { token: event.target.elements.token.value });
-    location.replace("/");
+    const next = new URLSearchParams(location.search).get("next") ?? "/";
+    location.replace(/^\/(?![/\\])/.test(next) ? next : "/"); // a path of this server, nowhere else
   } catch (problem) {
     $("refused").hidden = false;
     $("refused").textContent = problem.message;

@@ -16,13 +16,21 @@ export function pill(state, pending) {
   return h("span", { class: `pill ${kind}` }, text(pending));
 }
 
-let meters = 0;
-export function meter(measured, pending, label) {
-  const id = `stripes${meters++}`;
-  return s("svg", { viewBox: "0 0 400 10", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    s("defs", {}, s("pattern", { id, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      s("line", { x1: 2, x2: 2, y1: 0, y2: 8, class: "stripe" }))),
+export function meter(measured, pending, label, id = "stripes") {
+  return s(
+    "svg",
+    { viewBox: "0 0 400 10", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    s(
+      "defs",
+      {},
+      s(
+        "pattern",
+        { id, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("line", { x1: 2, x2: 2, y1: 0, y2: 8, class: "stripe" }),
+      ),
+    ),
     s("rect", { width: 400, height: 10, class: "meter-all" }),
     s("rect", { width: 400 * Math.min(1, measured), height: 10, class: "meter-measured" }),
-    s("rect", { x: 400 * measured, width: 400 * pending, height: 10, fill: `url(#${id})` }));
+    s("rect", { x: 400 * measured, width: 400 * pending, height: 10, fill: `url(#${id})` }),
+  );
 }

@@ -1,5 +1,6 @@
 // The page of one study: it begins with the question, draws the rest as it comes, and goes on with every event.
-import { answer, downloads, model } from "./answer.js";
+import { downloads, model } from "./about.js";
+import { answer } from "./answer.js";
 import { post } from "./api.js";
 import { StudyData } from "./data.js";
 import { $, h, once, put } from "./dom.js";
@@ -7,44 +8,77 @@ import { forbidden } from "./forbidden.js";
 import { HistoryView } from "./history.js";
 import * as known from "./known.js";
 import { calm, live } from "./live.js";
+import { waiting } from "./pending.js";
+import { me, show as showPerson } from "./person.js";
+import { readPlace, trialOf } from "./place.js";
 import { pill, meter } from "./progress.js";
-import { fresh, question, waiting } from "./question.js";
-import { trials } from "./trials.js";
+import { extension, fresh, mine, question } from "./question.js";
+import { readout } from "./readout.js";
+import { offer } from "./save.js";
+import { showTrial, trials } from "./trials.js";
 import * as words from "./words.js";
 
 const study = new StudyData(decodeURIComponent(location.pathname.split("/").at(-1)));
-const view = { mode: "mean", threshold: null, shown: 25, filter: "", ...fresh() };
+/** @type {any} what this page shows */
+const view = { mode: null, threshold: null, shown: 25, filter: "", ...readPlace(), ...fresh() };
 const page = { study, view, picture: null, act, send, drawSoon: once(() => known.draw(page)) };
-let history = null, seen = -1;
+let history = null,
+  seen = -1;
 
 function header() {
-  const { head } = study, way = head.pending.length, bound = head.cost ? head.pending.reduce((sum, trial) => sum + trial.cost, 0) : way;
-  document.title = `${head.name}: ${words.gone(head)} · StudyPlayer`;
+  const { head } = study,
+    way = head.pending.length,
+    bound = head.cost ? head.pending.reduce((sum, trial) => sum + trial.cost, 0) : way;
+  document.title = `${head.name}: ${words.gone(head)} · Zonal`;
   put("crumb", head.name);
   put("name", head.name);
   put("goal", words.goal(head));
   put("state", pill(head.state, way));
-  const [first, ...rest] = head.cost ? [`${words.price(head, head.spent)} of ${words.price(head, head.budget)}`, ` spent, ${words.whole(head.measured)} measured`] :
-    [`${words.whole(head.measured)} of ${words.whole(head.budget)}`, " measured"];
-  put("progress", h("div", { class: "words" }, h("span", {}, h("b", {}, first), ...rest),
-    h("span", {}, way ? `${way} pending · ` : "", `${words.price(head, head.remaining)} left`)),
-  meter(head.spent / head.budget, bound / head.budget, `${words.gone(head)}, ${way} pending, ${words.price(head, head.remaining)} left`));
+  const [first, ...rest] = head.cost
+    ? [
+        `${words.price(head, head.spent)} of ${words.price(head, head.budget)}`,
+        ` spent, ${words.whole(head.measured)} measured`,
+      ]
+    : [`${words.whole(head.measured)} of ${words.whole(head.budget)}`, " measured"];
+  put(
+    "progress",
+    h(
+      "div",
+      { class: "words" },
+      h("span", {}, h("b", {}, first), ...rest),
+      h("span", {}, way ? `${way} pending · ` : "", `${words.price(head, head.remaining)} left`),
+    ),
+    meter(
+      head.spent / head.budget,
+      bound / head.budget,
+      `${words.gone(head)}, ${way} pending, ${words.price(head, head.remaining)} left`,
+    ),
+    !head.read_only &&
+      head.remaining > 0 &&
+      h("details", { class: "extend", "data-key": "extend" }, h("summary", {}, "Extend"), extension(page)),
+  );
   $("notice").hidden = !head.read_only;
   put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
 }
 
+// What takes a name; the others follow with the next version of the service.
+const NAMED = /^(ask|sheet|forbid|trials\/\d+\/(correct|retract|claim))$/;
+
 /** Post, and show at once what came of it; the event that follows changes nothing more. */
-async function send(path, body, headers) {
-  const answer = await post(`${study.base}/${path}`, body, headers);
-  Object.assign(view, fresh());
+async function send(path, body) {
+  const of = view.current;
+  const named = NAMED.test(path) ? { by: me() || "the page", ...body } : body;
+  const answer = await post(`${study.base}/${path}`, named);
+  if (path === "ask" || path.startsWith(`trials/${of}/`)) Object.assign(view, fresh());
+  view.message = null;
   await refresh();
   return answer;
 }
-async function act(path, body, headers, refuse) {
-  const able = (yes) => { for (const button of $("question").querySelectorAll("button")) button.disabled = !yes; };
-  able(false);
+async function act(path, body, refuse) {
+  const buttons = () => $("question").querySelectorAll("button");
+  for (const button of buttons()) button.disabled = true;
   try {
-    await send(path, body, headers);
+    await send(path, body);
     ($("field-value") ?? $("ask") ?? $("question")).focus({ preventScroll: true });
   } catch (problem) {
     if (problem.status === undefined) console.error(problem);
@@ -52,26 +86,24 @@ async function act(path, body, headers, refuse) {
     view.message = { kind: "error", field: null, text: problem.message };
     question(page);
   } finally {
-    able(true);
+    for (const button of buttons()) button.disabled = false;
   }
 }
 
-let asked = "";
 /** What somebody types stays, and never moves into another question. */
 function renewQuestion() {
-  const { head } = study, now = JSON.stringify([head.state, head.budget, head.measured, head.remaining, head.pending.map((trial) => trial.trial), view.current, view.message]);
-  if (now === asked) return;
-  asked = now;
-  const form = $("question").querySelector("form")?.elements;
-  const typed = form?.value && ["value", "sem", "note"].some((name) => form[name].value);
-  if (typed && view.current !== null && study.head.pending.some((trial) => trial.trial === view.current)) return;
-  if (typed && view.current !== null) {
-    const text = `Trial ${view.current} was ended by somebody else meanwhile. What you had typed (${form.value.value || "no value"}) was not sent. This is another question.`;
-    Object.assign(view, fresh(), { message: { kind: "warn", text } });
+  const { current } = view,
+    form = $("question").querySelector("form")?.elements,
+    typed = form?.value && ["value", "sem", "note"].some((name) => form[name].value);
+  if (current !== null && !mine(study.head).some((trial) => trial.trial === current)) {
+    const pending = study.head.pending.find((trial) => trial.trial === current);
+    const became = pending ? `taken over by ${words.who(pending.by)}` : "ended by somebody else";
+    const text = `Trial ${current} was ${became} meanwhile. What you had typed (${form?.value?.value || "no value"}) was not sent. This is another question.`;
+    Object.assign(view, fresh(), typed ? { message: { kind: "warn", text } } : {});
   }
   const inside = $("question").contains(document.activeElement) && document.activeElement.id;
   question(page);
-  if (inside) $(inside)?.focus({ preventScroll: true });
+  if (inside && !$("question").contains(document.activeElement)) $(inside)?.focus({ preventScroll: true });
 }
 
 function show() {
@@ -89,17 +121,19 @@ function drawAll() {
   known.switches(page);
   known.draw(page);
   known.regions(page);
-  if (!page.picture) known.readout(page, null);
+  if (!page.picture) readout(page, null);
   drawHistory();
 }
 
 function drawHistory() {
   if (!study.head.measured) return put("history", h("p", { class: "blank" }, "No measurements yet."));
   if (!history) history = new HistoryView($("history"), study);
-  const { best, trials: t } = study, now = t.number.findLast((_, i) => t.value[i] !== null);
+  const { best, trials: t } = study,
+    now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
   const { number, mean, std } = study.history;
-  if (best && now !== undefined && !(number.at(-1) > now)) { // what is the best now; moments before it come from the server
+  if (best && now !== undefined && !(number.at(-1) > now)) {
+    // what is the best now; moments before it come from the server
     if (number.at(-1) === now) [number, mean, std].forEach((column) => column.pop());
     number.push(now);
     mean.push(best.mean);
@@ -107,6 +141,8 @@ function drawHistory() {
   }
   history.draw();
   put("history-legend", ...history.keys());
+  const title = `${study.head.name}: how it went, ${words.count(study.head.measured, "measurement")}`;
+  offer("history-save", $("history"), null, title, `${study.name}-history`);
 }
 
 let turn = Promise.resolve();
@@ -128,7 +164,7 @@ async function renew() {
   const start = performance.now();
   show();
   drawAll();
-  document.documentElement.dataset.drawn = Math.round(performance.now() - start);
+  document.documentElement.dataset.drawn = String(Math.round(performance.now() - start));
   if (study.head.event !== seen) delete document.documentElement.dataset.settled;
   if (study.head.busy) setTimeout(update, 700);
   slowly();
@@ -138,7 +174,7 @@ const update = calm(refresh, 150);
 const slowly = calm(async () => {
   const { event } = study.head;
   if (event === seen) return;
-  await study.readPicture();
+  await study.readPicture(view.slice);
   await turn.catch(() => {}); // never while rows and values of the tree are taken in
   drawAll();
   const outlook = await study.ahead();
@@ -150,10 +186,15 @@ const slowly = calm(async () => {
 }, 1500);
 
 function fail(problem) {
+  $("live").hidden = true;
   $("study").hidden = true;
   $("failure").hidden = false;
-  put("failure", h("h1", {}, problem.status === 404 ? "There is no such study" : "This study cannot be shown"),
-    h("p", {}, problem.message), h("p", {}, h("a", { href: "/" }, "All studies")));
+  put(
+    "failure",
+    h("h1", {}, problem.status === 404 ? "There is no such study" : "This study cannot be shown"),
+    h("p", {}, problem.message),
+    h("p", {}, h("a", { href: "/" }, "All studies")),
+  );
 }
 
 try {
@@ -162,17 +203,32 @@ try {
   show();
   downloads(page);
   $("study").hidden = false;
-  known.readout(page, null);
+  showPerson();
+  readout(page, null);
   if (matchMedia("(hover: hover)").matches) $("field-value")?.focus({ preventScroll: true });
-  $("filter").addEventListener("input", (event) => { view.filter = event.target.value; trials(page); });
+  $("filter").addEventListener("input", (event) => {
+    view.filter = event.target.value;
+    trials(page);
+  });
   $("regions").addEventListener("toggle", () => known.regions(page));
-  new ResizeObserver(once(() => { known.draw(page); if (study.head.measured && history) history.draw(); })).observe($("picture"));
+  new ResizeObserver(
+    once(() => {
+      known.draw(page);
+      if (study.head.measured && history) history.draw();
+    }),
+  ).observe($("picture"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.drawSoon);
   await refresh();
-  live(() => `${study.base}/events?after=${study.head.event - 1}`, (news) => {
-    if (news === null || news.number >= study.head.event) update();
-  });
-  document.documentElement.dataset.ready = Math.round(performance.now());
+  const followed = () => trialOf(location.hash) !== null && showTrial(page, trialOf(location.hash));
+  addEventListener("hashchange", followed);
+  followed();
+  live(
+    () => `${study.base}/events?after=${study.head.event - 1}`,
+    (news) => {
+      if (news === null || news.number >= study.head.event) update();
+    },
+  );
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
   await study.readHistory();
   drawHistory();
 } catch (problem) {

@@ -1,0 +1,83 @@
+// The model, and what to take away.
+import { h, put } from "./dom.js";
+import * as words from "./words.js";
+
+/** The noise of a measurement: a number, one that falls with the weight of a region, or user-defined. */
+function noise(m, of) {
+  if (m.noise !== null) return words.unit(words.number(m.noise), of);
+  return m.noise_per_weight === null
+    ? "user-defined"
+    : `${words.unit(words.number(m.noise_per_weight), of)} / √weight of the region`;
+}
+
+/** Say what the study goes by. */
+export function model({ study }) {
+  const { head } = study,
+    m = head.model,
+    of = head.value.unit;
+  const short = (text) =>
+    text.replace(/\d+\.\d+(e[-+]\d+)?/g, (x) => String(Number(Number(x).toPrecision(3))));
+  const facts = [
+    ["policy", head.policy],
+    ["a measurement sees", head.feedback],
+  ];
+  if (m) {
+    facts.push(
+      ["kernel", short(m.kernel)],
+      [
+        head.cost?.times.length
+          ? `noise of a measurement of ${words.price(head, 1)}`
+          : "noise of one measurement",
+        noise(m, of),
+      ],
+      ["prior mean", words.unit(words.number(m.mean), of)],
+      [
+        "known from",
+        m.learned_from
+          ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}`
+          : "given",
+      ],
+    );
+  }
+  if (head.nodes) facts.push(["tree", words.count(head.nodes, "region")]);
+  facts.push(["created", h("span", { title: words.universal(head.created) }, words.local(head.created))]);
+  put(
+    "model",
+    h(
+      "dl",
+      {},
+      facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
+    ),
+  );
+}
+
+const FILES = [
+  ["report.html", "one page for a colleague, figures and methods"],
+  ["trials.csv", "all trials, for a spreadsheet"],
+  ["trials.json", "the same for programs"],
+  ["study.db", "the study itself: copy it, open it with zonal"],
+  ["events.jsonl", "settings and events, line by line"],
+];
+
+/** Offer the files. */
+export function downloads({ study }) {
+  const link = ([file, text]) => {
+    const name = file === "study.db" ? `${study.name}.db` : `${study.name}-${file}`;
+    return h(
+      "li",
+      {},
+      h("a", { href: `${study.base}/export/${file}`, download: name }, name),
+      h("span", {}, ` – ${text}`),
+    );
+  };
+  put(
+    "downloads",
+    h("ul", { class: "files" }, FILES.map(link)),
+    h(
+      "p",
+      { class: "sub" },
+      "From Python: ",
+      h("span", { class: "mono" }, `zn.connect("${location.origin}${location.pathname}")`),
+    ),
+  );
+}

@@ -1,0 +1,215 @@
+// The form of a new study: axes row by row, sequences, or a whole recipe; and what was understood, before it begins.
+import { post } from "./api.js";
+import { Mistyped, choice, dialogue, input } from "./dialog.js";
+import { h, put } from "./dom.js";
+import { recipeOf, understood } from "./recipe.js";
+
+const KINDS = [
+  ["linear", "numbers"],
+  ["log", "numbers, logarithmic"],
+  ["integer", "whole numbers"],
+  ["ring", "a ring: its ends meet"],
+  ["symbols", "symbols"],
+];
+const PASTED = `budget = 60
+
+[axes]
+l = { low = -180, high = 180, unit = "deg", periodic = true }
+sin_b = { low = -1, high = 1, smallest = 0.03125 }`;
+
+/** One axis of the form; what of it is asked for depends on its kind. */
+function axisRow(at, row, changed) {
+  const set = (key) => (event) => {
+    row[key] = event.target.value;
+    if (key === "kind") changed();
+  };
+  const field = (key, label, extra = {}) =>
+    input(`axis-${at}-${key}`, label, row[key], false, { oninput: set(key), ...extra });
+  const decimal = { inputmode: "decimal" };
+  const numbers = [
+    field("low", "from", decimal),
+    field("high", "to", decimal),
+    field("unit", "unit", { placeholder: "none" }),
+    row.kind !== "integer" &&
+      field("smallest", row.kind === "log" ? "smallest part (decades)" : "smallest part", {
+        ...decimal,
+        placeholder: "as Zonal does",
+        title: "The smallest part of this axis that is worth measuring by itself",
+      }),
+  ];
+  return h(
+    "fieldset",
+    { class: "axis", "data-key": `axis-${at}`, "aria-label": `axis ${at + 1}` },
+    field("name", "axis", { placeholder: at ? "solvent" : "temperature" }),
+    choice(`axis-${at}-kind`, "kind", KINDS, { onchange: set("kind") }),
+    row.kind === "symbols"
+      ? field("symbols", "its symbols, separated by commas or semicolons", {
+          placeholder: "water, ethanol, toluene",
+        })
+      : numbers,
+  );
+}
+
+const emptyRow = () => ({ name: "", kind: "linear", low: "", high: "", unit: "", smallest: "", symbols: "" });
+
+/** The part of the form that says where one can measure. */
+function space(state, changed) {
+  if (state.kind === "recipe") {
+    return h(
+      "label",
+      { "data-key": "recipe" },
+      "the recipe, as “zonal new --template” prints one",
+      h("textarea", { name: "recipe", rows: "10", spellcheck: "false", placeholder: PASTED, class: "mono" }),
+    );
+  }
+  if (state.kind === "sequences") {
+    return h(
+      "div",
+      { class: "row three", "data-key": "sequences" },
+      input("alphabet", "letters", "ACGT"),
+      input("length", "length", "8", false, { inputmode: "numeric" }),
+      input("sequences-smallest", "fewest of a pool", "", true, { inputmode: "numeric" }),
+    );
+  }
+  const add = () => {
+    state.rows.push(emptyRow());
+    changed();
+  };
+  const remove = () => {
+    state.rows.pop();
+    changed();
+  };
+  return h(
+    "div",
+    { "data-key": "axes" },
+    state.rows.map((row, at) => axisRow(at, row, changed)),
+    h(
+      "div",
+      { class: "acts" },
+      h("button", { class: "small", type: "button", onclick: add }, "Add an axis"),
+      state.rows.length > 1 &&
+        h("button", { class: "small", type: "button", onclick: remove }, "Remove the last"),
+    ),
+  );
+}
+
+/** What every study has, and what few have. */
+function rest() {
+  return [
+    h(
+      "div",
+      { class: "row three" },
+      input("value", "what is measured", "", true, { placeholder: "yield" }),
+      input("unit", "in which unit", "", true, { placeholder: "%" }),
+      input("noise", "its standard deviation", "", true, { inputmode: "decimal", placeholder: "learned" }),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      choice("direction", "find", [
+        ["maximize", "the highest average"],
+        ["minimize", "the lowest average"],
+      ]),
+      input("budget", "how many measurements may be made", "40", false, { inputmode: "decimal" }),
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "A threshold, forbidden regions, costs"),
+      h(
+        "div",
+        { class: "row" },
+        input("threshold", "all regions beyond this average", "", true, { inputmode: "decimal" }),
+        input("forbidden", "never to measure; separated by semicolons", "", true, {
+          placeholder: "temperature=70..80, solvent=water",
+        }),
+      ),
+      h(
+        "div",
+        { class: "row three" },
+        input("times", "possible times of a measurement", "", true, { placeholder: "1 2 4 8" }),
+        input("overhead", "further cost of each", "", true, { inputmode: "decimal" }),
+        input("cost_unit", "unit of cost", "", true, { placeholder: "s" }),
+      ),
+      h("p", { class: "sub" }, "With times or costs the budget is the total cost that may be spent."),
+    ),
+  ];
+}
+
+/** What was understood, or what is still missing. */
+function sentence(form, state) {
+  const typed = { ...Object.fromEntries(new FormData(form)), kind: state.kind };
+  if (state.kind === "recipe") return "";
+  try {
+    return understood(recipeOf(typed, state.rows));
+  } catch (problem) {
+    if (!(problem instanceof Mistyped)) throw problem;
+    return "";
+  }
+}
+
+/** The field that an answer of the server is about: it names parts of the recipe. */
+export function blamed({ field, message }, rows) {
+  const at = rows.findIndex(({ name }) => name.trim() && message.includes(`axes.${name.trim()}`));
+  if (at >= 0) return `axis-${at}-name`;
+  const named = ["forbidden", "budget", "noise", "threshold", "times", "overhead"].find((name) =>
+    message.includes(name),
+  );
+  return named ?? field;
+}
+
+/** Ask for a new study, and go to its page. */
+export function begin() {
+  const state = { kind: "axes", rows: [emptyRow()] };
+  const place = h("div"),
+    common = h("div", {}, ...rest()),
+    said = h("p", { class: "understood", id: "understood", role: "status" });
+  const changed = () => {
+    put(place, space(state, changed));
+    common.hidden = state.kind === "recipe";
+    const form = place.closest("form");
+    if (form) typing(form);
+  };
+  const typing = (form) => {
+    const text = sentence(form, state);
+    said.hidden = !text;
+    said.textContent = text;
+  };
+  const kinds = choice(
+    "kind",
+    "the space",
+    [
+      ["axes", "axes of numbers or symbols"],
+      ["sequences", "sequences of letters"],
+      ["recipe", "a recipe, pasted"],
+    ],
+    {
+      onchange: (event) => {
+        state.kind = event.target.value;
+        changed();
+      },
+    },
+  );
+  const send = async (typed) => {
+    if (!typed.name.trim()) throw new Mistyped("Give the study a name, such as ink-3.", "name");
+    const recipe = state.kind === "recipe" ? typed.recipe : recipeOf(typed, state.rows);
+    const { name } = await post("/api/studies", { name: typed.name.trim(), recipe }).catch((problem) => {
+      problem.field = blamed(problem, state.rows);
+      throw problem;
+    });
+    location.assign(`/studies/${encodeURIComponent(name)}`);
+  };
+  const fields = [
+    h(
+      "div",
+      { class: "row" },
+      input("name", "name of the study", "", false, { placeholder: "ink-3" }),
+      kinds,
+    ),
+    place,
+    common,
+    said,
+  ];
+  changed();
+  return dialogue("A new study", "", fields, "Begin it", send, { wide: true, typing });
+}
