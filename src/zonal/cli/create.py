@@ -101,7 +101,8 @@ def refit(study: Study) -> None:
 
 @options.study_command()
 @click.argument("n", type=float)
-def extend(study: Study, n: float) -> None:
+@options.by_option
+def extend(study: Study, n: float, by: str | None) -> None:
     """Add N measurements to the budget; where measurements have a cost, that amount."""
-    study.extend(n if study.settings.priced else options.whole(n))
+    study.extend(n if study.settings.priced else options.whole(n), by=by)
     options.echo_err(budget_line(study))

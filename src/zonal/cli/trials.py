@@ -165,6 +165,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 @click.option("--changed", is_flag=True, help="Also take rows of trials that changed after the sheet was written.")
 @options.decimal_option
+@options.by_option
 def tell(
     study: Study,
     trial: int | str | None,
@@ -178,6 +179,7 @@ def tell(
     correct: bool,
     changed: bool,
     decimal: str | None,
+    by: str | None,
 ) -> None:
     """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
@@ -196,7 +198,7 @@ def tell(
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
-    study.tell(trial, *told, note, time=spent, slopes=along, minus=off)
+    study.tell(trial, *told, note, time=spent, slopes=along, minus=off, by=by)
     options.echo_err(budget_line(study))
 
 
@@ -240,6 +242,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 @options.decimal_option
+@options.by_option
 def observe(
     study: Study,
     region: str | None,
@@ -251,6 +254,7 @@ def observe(
     sheet: Path | None,
     again: bool,
     decimal: str | None,
+    by: str | None,
 ) -> None:
     """Add earlier measurements, which cost no budget: a REGION and its VALUE, or a whole sheet.
 
@@ -264,9 +268,10 @@ def observe(
         return _observe_sheet(study, sheet, again, decimal)
     assert region is not None
     assert value is not None
-    place, by = sheets.place_of(study.space, region), Slope(slope) if slope else None
+    place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off, note=note)
+    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    seen = study.observe(place, *told, seen_as, minus=off, note=note, by=by)
     options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
 
@@ -290,24 +295,26 @@ trials_argument = click.argument("trials", nargs=-1, required=True, type=TRIAL, 
 @trials_argument
 @click.option("--no-retry", is_flag=True, help="The region can never be measured: do not ask for it again.")
 @note_option
-def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str) -> None:
+@options.by_option
+def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str, by: str | None) -> None:
     """Record that trials could not be measured; the budget gets them back.
 
     A TRIAL may be given by its region, if that has one trial pending. A region that fails three times is not asked
     for again. For a trial that was not tried, use `zonal cancel`.
     """
-    _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note))
+    _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note, by=by))
 
 
 @options.study_command()
 @trials_argument
 @note_option
-def cancel(study: Study, trials: tuple[int | str, ...], note: str) -> None:
+@options.by_option
+def cancel(study: Study, trials: tuple[int | str, ...], note: str, by: str | None) -> None:
     """Cancel trials that were not tried; the budget gets them back, and nothing counts against their regions.
 
     A TRIAL may be given by its region, if that has one trial pending.
     """
-    _close(study, trials, lambda draft, number: draft.cancel(number, note))
+    _close(study, trials, lambda draft, number: draft.cancel(number, note, by=by))
 
 
 def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, int], None]) -> None:
@@ -342,7 +349,8 @@ def forbid(study: Study, region: str, note: str) -> None:
 
 @options.study_command()
 @click.argument("region")
-def allow(study: Study, region: str) -> None:
+@options.by_option
+def allow(study: Study, region: str, by: str | None) -> None:
     """Take back all failures within a REGION, and what `zonal forbid` forbade: it may be asked for again.
 
     A REGION is written as in `zonal observe`; the whole space takes back everything. Regions forbidden when the
@@ -350,7 +358,7 @@ def allow(study: Study, region: str) -> None:
     """
     study.refresh()
     before = len(study.forbidden)
-    number = study.allow(sheets.place_of(study.space, region))
+    number = study.allow(sheets.place_of(study.space, region), by=by)
     lifted = before - len(study.forbidden)
     parts = (number - lifted, "failure"), (lifted, "forbidden region")
     taken_back = " and ".join(counted(count, what) for count, what in parts if count)
@@ -363,7 +371,10 @@ def allow(study: Study, region: str) -> None:
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
 @observation_option
-def correct(study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool) -> None:
+@options.by_option
+def correct(
+    study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool, by: str | None
+) -> None:
     """Replace a value that was told by mistake by another VALUE.
 
     TRIAL is a number, or a region that has one trial with a value.
@@ -373,7 +384,7 @@ def correct(study: Study, trial: int | str, value: str, sem: str | None, note: s
     """
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
-    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
+    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note, by=by)
     now = operations.recorded(study, number, observation)
     told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
     options.echo_err(f"{told}. {budget_line(study)}")
@@ -383,7 +394,8 @@ def correct(study: Study, trial: int | str, value: str, sem: str | None, note: s
 @click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
 @observation_option
-def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool) -> None:
+@options.by_option
+def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
     """Remove values that should never have been told; the budget gets their trials back.
 
     Everything is as if they had never been told, except that regions already split stay split. The history keeps
@@ -394,7 +406,7 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 
     def remove(draft: Study) -> None:
         for record in records:
-            draft.retract(record, note)
+            draft.retract(record, note, by=by)
 
     operations.together(study, remove)
     options.echo_err(f"retracted: {', '.join(map(corrected, records))}. {budget_line(study)}")

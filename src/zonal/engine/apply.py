@@ -334,6 +334,12 @@ def _concatenated(families: list[Children]) -> tuple[Ints, Ints, Keys, Flags]:
     return np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)
 
 
+def _sign(state: State, event: events.Signed) -> None:
+    """Remember the request, so that repeating it does nothing."""
+    if event.key:
+        state.keys = {**state.keys, event.key: len(state.events)}
+
+
 APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Asked: _ask,
     events.Told: _tell,
@@ -351,4 +357,5 @@ APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Noted: _ignore,
     events.Claimed: _claim,
     events.Created: _refuse_created,
+    events.Signed: _sign,
 }

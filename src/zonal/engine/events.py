@@ -162,7 +162,26 @@ class Extended(NamedTuple):
     n: float
 
 
+class Signed(NamedTuple):
+    """Somebody named themselves, or their request, with what this transaction did."""
+
+    by: str  # who did it; "" if they did not say
+    key: str  # the caller's name for this request, so that repeating it does nothing; "" for none
+
+
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
-Event = Created | Split | Expanded | OfTrial | Forbidden | Observed | Amended | Fitted | ModelWarned | Extended
+Event = (
+    Created
+    | Split
+    | Expanded
+    | OfTrial
+    | Forbidden
+    | Observed
+    | Amended
+    | Fitted
+    | ModelWarned
+    | Extended
+    | Signed
+)
 Transaction = tuple[Event, ...]  # the events of one call

@@ -21,7 +21,7 @@ from zonal._types import Flags, Floats
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
-from zonal.engine.events import Asked, Created, Event, Observed, Told, Transaction
+from zonal.engine.events import Asked, Created, Event, Observed, Signed, Told, Transaction
 from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
@@ -52,6 +52,7 @@ class State:
         self.created = created
         self.events: tuple[Transaction, ...] = ()  # the whole history, a transaction for each call
         self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
+        self.keys: dict[str, int] = {}  # of requests that were signed, with the number of their transaction
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
         self.counts = problem.counts(created.h_max)  # the number of nodes at each depth
         self.n_affordable = problem.n_affordable(created.cheapest)  # N: how many the budget paid for at the start
@@ -151,6 +152,13 @@ class State:
         self.events = (*self.events, self.draft_events)
         self.draft_events = ()
         return self
+
+    def signed(self, signature: Signed) -> State:
+        """Return the state whose last transaction is signed."""
+        after = self.draft()
+        after.events, after.draft_events = self.events[:-1], self.events[-1]
+        after.apply_event(signature)
+        return after.commit()
 
     def without_posterior(self) -> State:
         """Return the state without a posterior: only what happened."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from zonal.engine.events import Asked, Closed, Corrected, Event, Noted, Observed, Retracted, Told, Transaction
+from zonal.engine.events import (
+    Asked,
+    Closed,
+    Corrected,
+    Event,
+    Noted,
+    Observed,
+    Retracted,
+    Signed,
+    Told,
+    Transaction,
+)
 from zonal.engine.results import State
 
 Source = tuple[bool, int]  # whether it is an observation, and its number
@@ -24,7 +35,7 @@ class Outcome(NamedTuple):
     note : str
         Kept with the value, or why the trial failed or was cancelled, or the value retracted.
     by : str
-        Who asked for, corrected or retracted it.
+        Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
     """
@@ -46,14 +57,15 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
     outcomes_of: dict[Source, list[Outcome]] = {}
     observations = 0
     for at, transaction in enumerate(events):
+        by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note)]
+                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note, by)]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
                 outcomes_of[False, event.number] = [*before, last._replace(note=event.note)]
-            elif (outcome_of := _outcome(event, at)) is not None:
+            elif (outcome_of := _outcome(event, at, by)) is not None:
                 source, outcome = outcome_of
                 before = (
                     outcomes_of.pop(source, []) if isinstance(event, Told) else outcomes_of.setdefault(source, [])
@@ -66,17 +78,17 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
     return outcomes_of
 
 
-def _outcome(event: Event, at: int) -> tuple[Source, Outcome] | None:
+def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
     """Return which trial or observation an event is about, and its outcome; None if it is about neither."""
     match event:
         case Asked():
             return (False, event.number), Outcome(at, "pending", by=event.by)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, time=event.time
+                at, "measured", event.value, event.sem, event.note, by, event.time
             )
         case Closed():
-            return (False, event.number), Outcome(at, event.state, note=event.note)
+            return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
             return (event.observed, event.number), Outcome(at, state, *event[2:])

@@ -107,12 +107,12 @@ def _unlike(was: Parts, now: Parts) -> str:
 def _compared(event: Transaction) -> Parts:
     """Return the facts of an event that are compared.
 
-    Not compared: warnings, which decide nothing and may differ when a study is built at once; ids, which are
-    random; addresses of the user's functions in memory.
+    Not compared: warnings, which decide nothing and may differ when a study is built at once; signatures; ids,
+    which are random; addresses of the user's functions in memory.
     """
     named: dict[str, Any] = {}
     for fact in event:
-        if not isinstance(fact, events.ModelWarned):
+        if not isinstance(fact, events.ModelWarned | events.Signed):
             parts = fact._asdict()
             if isinstance(fact, events.Created):
                 parts |= {"id": "", "policy": ADDRESS.sub("", fact.policy)}
@@ -123,7 +123,7 @@ def _compared(event: Transaction) -> Parts:
 
 def _call(event: Transaction) -> events.Event | None:
     """Return the fact that shows which call made the event; None if it has no facts."""
-    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned
+    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned, events.Signed
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 

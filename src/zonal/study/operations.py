@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zonal.engine import checks, commands, select
-from zonal.engine.events import Amended, Asked, Claimed, Corrected, Forbidden, Noted, Observed, Retracted, Told
+from zonal.engine.events import (
+    Amended,
+    Asked,
+    Claimed,
+    Corrected,
+    Extended,
+    Forbidden,
+    Noted,
+    Observed,
+    Retracted,
+    Told,
+)
 from zonal.engine.expand import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionsLike, checked_feedback
@@ -395,3 +406,10 @@ def forgive(study: Study, trials: Iterable[Trial | int]) -> None:
         after = commands.unblock(study._state, [asked_trial(study, trial).number for trial in several])
         if after is not None:
             study._commit(after)
+
+
+def extend(study: Study, n: float) -> None:
+    """Add to the budget: see `Study.extend`."""
+    more = checks.added(study._state, n)
+    with study._writing(partly=True):
+        study._commit(study._state.apply_transaction((Extended(more),)))

@@ -20,9 +20,20 @@ from weakref import WeakSet
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.engine import checks, commands
+from zonal.engine import commands
 from zonal.engine.confidence import Outlook
-from zonal.engine.events import Extended, ModelWarned, Transaction
+from zonal.engine.events import (
+    Closed,
+    Corrected,
+    Extended,
+    Forbidden,
+    ModelWarned,
+    Observed,
+    Retracted,
+    Told,
+    Transaction,
+    Unblocked,
+)
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
     Direction,
@@ -59,7 +70,7 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import operations, optimize, point_search, queries, summary
+from zonal.study import operations, optimize, point_search, queries, signatures, summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -562,6 +573,8 @@ class Study(metaclass=Named):
         time: float | None = None,
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
+        by: str | None = None,
+        key: str = "",
     ) -> None:
         """Record the measurement of a trial.
 
@@ -589,6 +602,10 @@ class Study(metaclass=Named):
             instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
             replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
             not include it.
+        by : str, optional
+            Who measured it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -599,7 +616,14 @@ class Study(metaclass=Named):
         >>> study.trials[0].value
         0.7
         """
-        operations.tell(self, trial, value, sem, note, time, slopes, minus)
+        signatures.signed(
+            self,
+            by,
+            key,
+            Told,
+            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus),
+            signatures.nothing_again,
+        )
 
     def correct(
         self,
@@ -609,6 +633,7 @@ class Study(metaclass=Named):
         note: str = "",
         *,
         by: str | None = None,
+        key: str = "",
     ) -> None:
         """Replace a value that was told or observed by mistake.
 
@@ -627,6 +652,8 @@ class Study(metaclass=Named):
             A note kept with the trial, for example why; by default as it was told.
         by : str, optional
             Who corrects it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -637,9 +664,18 @@ class Study(metaclass=Named):
         >>> study.trials[0].value
         0.7
         """
-        operations.correct(self, trial, value, sem, note, by)
+        signatures.signed(
+            self,
+            None,
+            key,
+            Corrected,
+            lambda study: operations.correct(study, trial, value, sem, note, by),
+            signatures.nothing_again,
+        )
 
-    def retract(self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
+    def retract(
+        self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
         """Remove a value that should never have been told or observed; the budget gets its trial back.
 
         The model is learned again, and the posterior is as if the value had never been told; splits already made
@@ -654,6 +690,8 @@ class Study(metaclass=Named):
             Why; kept in the history.
         by : str, optional
             Who retracts it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -664,9 +702,18 @@ class Study(metaclass=Named):
         >>> study.trials[0].state, study.remaining
         ('retracted', 9)
         """
-        operations.retract(self, trial, note, by)
+        signatures.signed(
+            self,
+            None,
+            key,
+            Retracted,
+            lambda study: operations.retract(study, trial, note, by),
+            signatures.nothing_again,
+        )
 
-    def fail(self, trial: Trial | int, retry: bool = True, note: str = "") -> None:
+    def fail(
+        self, trial: Trial | int, retry: bool = True, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
         """Give up a trial that could not be measured; the budget gets it back.
 
         A region that failed three times in a row is not asked for again, nor is a region within it that failed
@@ -680,6 +727,10 @@ class Study(metaclass=Named):
             Whether the region may be asked for again; if not, its children are, if it may be split.
         note : str
             A note kept with the trial, for example why.
+        by : str, optional
+            Who tried it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -689,9 +740,16 @@ class Study(metaclass=Named):
         >>> [region.name for region in study.blocked]
         ['x 0..0.5']
         """
-        operations.fail(self, trial, retry, note)
+        signatures.signed(
+            self,
+            by,
+            key,
+            Closed,
+            lambda study: operations.fail(study, trial, retry, note),
+            signatures.nothing_again,
+        )
 
-    def cancel(self, trial: Trial | int, note: str = "") -> None:
+    def cancel(self, trial: Trial | int, note: str = "", *, by: str | None = None, key: str = "") -> None:
         """Cancel a trial that was not tried; the budget gets it back, and it does not count against its region.
 
         Parameters
@@ -700,6 +758,10 @@ class Study(metaclass=Named):
             A pending trial, or its number.
         note : str
             A note kept with the trial, for example why.
+        by : str, optional
+            Who cancels it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -709,7 +771,9 @@ class Study(metaclass=Named):
         >>> study.remaining
         9
         """
-        operations.cancel(self, trial, note)
+        signatures.signed(
+            self, by, key, Closed, lambda study: operations.cancel(study, trial, note), signatures.nothing_again
+        )
 
     def claim(self, trial: Trial | int, *, by: str | None = None) -> Trial:
         """Take a pending trial over from whoever was measuring it, and return it.
@@ -745,6 +809,8 @@ class Study(metaclass=Named):
         time: float | None = None,
         minus: RegionLike | None = None,
         note: str = "",
+        by: str | None = None,
+        key: str = "",
     ) -> Observation:
         """Record an earlier or external measurement of any region; it costs no budget.
 
@@ -769,6 +835,10 @@ class Study(metaclass=Named):
             The value is a difference: the region minus this one. Its standard error is required.
         note : str
             A note kept with the observation.
+        by : str, optional
+            Who measured it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it returns the same observation.
 
         Examples
         --------
@@ -779,9 +849,16 @@ class Study(metaclass=Named):
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
         """
-        return operations.observe(self, region, value, sem, feedback, time, minus, note)
+        return signatures.signed(
+            self,
+            by,
+            key,
+            Observed,
+            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note),
+            signatures.observed_again(self),
+        )
 
-    def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None) -> list[Trial]:
+    def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None, key: str = "") -> list[Trial]:
         """Forbid a region that turned out not to be measurable, or not to be wanted.
 
         From now on it is treated as in ``forbidden=``: no region that overlaps it is measured or recommended.
@@ -796,6 +873,8 @@ class Study(metaclass=Named):
             Why; kept in the history.
         by : str, optional
             Who forbids it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -806,9 +885,16 @@ class Study(metaclass=Named):
         >>> study.ask().region.name
         'x 0.5..1'
         """
-        return operations.forbid(self, region, note, by)
+        return signatures.signed(
+            self,
+            None,
+            key,
+            Forbidden,
+            lambda study: operations.forbid(study, region, note, by),
+            signatures.forbidden_again,
+        )
 
-    def allow(self, region: RegionLike) -> int:
+    def allow(self, region: RegionLike, *, by: str | None = None, key: str = "") -> int:
         """Take back all failures of a region and of the regions within it, and what `forbid` forbade there.
 
         They may be asked for again. Splits that were made meanwhile stay, and so does whatever ``forbidden=``
@@ -818,6 +904,10 @@ class Study(metaclass=Named):
         ----------
         region : Region, or what ``space.region`` takes
             A region of this space, given as in `observe`; the whole space takes back everything.
+        by : str, optional
+            Who allows it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -829,7 +919,9 @@ class Study(metaclass=Named):
         >>> study.blocked
         ()
         """
-        return operations.allow(self, region)
+        return signatures.signed(
+            self, by, key, Unblocked, lambda study: operations.allow(study, region), signatures.allowed_again
+        )
 
     def _forgive(self, trials: Iterable[Trial | int]) -> None:
         """Take back the failures of single trials that failed for other reasons than their region."""
@@ -976,13 +1068,17 @@ class Study(metaclass=Named):
                 self._commit(after)
         return after is not None
 
-    def extend(self, n: float) -> None:
+    def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
         """Add to the budget.
 
         Parameters
         ----------
         n : float
             How many measurements; where measurements have a cost, that amount.
+        by : str, optional
+            Who adds it, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -992,9 +1088,9 @@ class Study(metaclass=Named):
         >>> study.budget
         12
         """
-        more = checks.added(self._state, n)
-        with self._writing(partly=True):
-            self._commit(self._state.apply_transaction((Extended(more),)))
+        signatures.signed(
+            self, by, key, Extended, lambda study: operations.extend(study, n), signatures.nothing_again
+        )
 
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...

@@ -35,7 +35,7 @@ from zonal.study.queries import region_of
 from zonal.study.study import Study
 from zonal.study.worker_id import person, worker_id
 from zonal.web.overview import described
-from zonal.web.routes import ROUTES, STATUSES, Route, Unknown
+from zonal.web.routes import BY, ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
@@ -254,9 +254,10 @@ class Remote(Study):
         answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
         return None if answer is None else self._trial(answer)
 
-    def extend(self, n: float) -> None:
+    def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
         """Add `n` measurements, or that cost, to the budget."""
-        self._line.post("/extend", n=checks.added(self._state, n))
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
 
     def _refit(self, from_scratch: bool = True) -> bool:
         return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
@@ -283,8 +284,10 @@ def _over_http(route: Route) -> Callable[..., Changed]:
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)
         fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
-        if "by" in route.fields:
+        if route.fields.get("by") is BY["by"]:
             fields["by"] = fields.get("by") or person()
+        if not again and "key" in route.fields:
+            fields["key"], again = fields.get("key") or uuid.uuid4().hex, True
         if "observation" in route.fields:
             fields["observation"] = isinstance(of, Observation)
         answer = study._line.post(route.path.format(trial=number), again, **fields)

@@ -181,6 +181,7 @@ class StudyOverview:
             **_spent(asked, [past[-1].time for past in pasts]),
             **_columns([past[-1] for past in pasts], "state", "value", "sem"),
             **_columns([past[0] for past in pasts], "by"),
+            "told_by": [past[-1].by if past[1:] else "" for past in pasts],
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},

@@ -73,6 +73,8 @@ MINUS = {
     "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
 }
 BY = {"by": described_as("Who does it; by default the client's address.", **TEXT)}
+KEY = {"key": described_as("As the header Idempotency-Key: repeating the request does nothing.", **TEXT)}
+SIGNED = {"by": described_as("Who does it; kept in the history.", **TEXT), **KEY}
 TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
 SLOPES = {
@@ -95,31 +97,32 @@ STREAM = "text/event-stream"
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
-          {"n": whole(1, MAX_TRIALS, default=1), "key": TEXT, **BY, **NOW}),
+          {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
-          {**MEASURED, **TIME, **SLOPES, **MINUS}, ("value",), ""),
+          {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
-          {**MEASURED, **BY, **OF_TRIAL}, ("value",), ""),
+          {**MEASURED, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
-          {"note": TEXT, **BY, **OF_TRIAL}, (), ""),
+          {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/fail", "fail", "Fail a trial that could not be measured.",
-          {"retry": YES, "note": TEXT}, (), ""),
-    Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.", {"note": TEXT}, (), ""),
+          {"retry": YES, "note": TEXT, **SIGNED}, (), ""),
+    Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.",
+          {"note": TEXT, **SIGNED}, (), ""),
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
           {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT), **BY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region", "value"),
           "observation"),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
-          {"region": REGION, "note": TEXT, **BY}, ("region",), "overlapping"),
+          {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
     Route("POST", "/allow", "allow", "Take back all failures within a region, and what was forbidden there.",
-          {"region": REGION}, ("region",), "allowed"),
-    Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER}, ("n",), ""),
+          {"region": REGION, **SIGNED}, ("region",), "allowed"),
+    Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER, **SIGNED}, ("n",), ""),
     Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
           {"from_scratch": YES}),
     Route("POST", "/predict", "predict",
@@ -213,7 +216,7 @@ def _operation(route: Route) -> Schema:
         }
         content: Schema = {"application/json": {"schema": body}}
         operation["requestBody"] = {"required": bool(route.required), "content": content}
-        if route.operation == "ask":
+        if "key" in route.fields:
             key: Schema = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
     else:

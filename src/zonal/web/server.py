@@ -160,10 +160,10 @@ class Service:
                 fields["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
                 key = request.headers.get("idempotency-key", "")[: routes.LONGEST]
-                who = {"by": request.client.host if request.client else "somebody", "key": key}
-                fields |= {
-                    name: value for name, value in who.items() if name in route.fields and not fields.get(name)
-                }
+                if route.fields.get("by") is routes.BY["by"] and not fields.get("by"):
+                    fields["by"] = request.client.host if request.client else "somebody"
+                if "key" in route.fields and not fields.get("key"):
+                    fields["key"] = key
                 run = entry.read if route.operation in READS else entry.submit
                 return as_json(await self._in_study(run, lambda study: dumped(handler(study, **fields))))
             if of_overview is not None:

@@ -61,14 +61,10 @@ function header() {
   put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
 }
 
-// What takes a name; the others follow with the next version of the service.
-const NAMED = /^(ask|sheet|forbid|trials\/\d+\/(correct|retract|claim))$/;
-
 /** Post, and show at once what came of it; the event that follows changes nothing more. */
 async function send(path, body) {
   const of = view.current;
-  const named = NAMED.test(path) ? { by: me() || "the page", ...body } : body;
-  const answer = await post(`${study.base}/${path}`, named);
+  const answer = await post(`${study.base}/${path}`, { by: me() || "the page", ...body });
   if (path === "ask" || path.startsWith(`trials/${of}/`)) Object.assign(view, fresh());
   view.message = null;
   await refresh();

@@ -31,7 +31,9 @@ export function trials(page) {
     const n = t.number[i];
     if (
       wanted &&
-      !`#${n} ${where(study, i)} ${t.state[i]} ${t.by[i]} ${t.note[n] ?? ""}`.toLowerCase().includes(wanted)
+      !`#${n} ${where(study, i)} ${t.state[i]} ${t.by[i]} ${t.told_by[i]} ${t.note[n] ?? ""}`
+        .toLowerCase()
+        .includes(wanted)
     )
       continue;
     if (matching++ < view.shown || n >= oldest) rows.push(i);
@@ -102,6 +104,12 @@ export function trials(page) {
   );
 }
 
+/** Who asked for a trial, and who measured it if that was somebody else. */
+function who(t, i) {
+  const [asked, told] = [words.who(t.by[i]), t.told_by[i] && words.who(t.told_by[i])];
+  return told && told !== asked ? `${told} (asked: ${asked})` : asked;
+}
+
 function line(page, i, axes, prices, columns) {
   const { study } = page,
     { trials: t, head } = study,
@@ -153,7 +161,7 @@ function line(page, i, axes, prices, columns) {
             ? "corrected"
             : state,
     ),
-    h("td", { class: "who" }, words.who(t.by[i])),
+    h("td", { class: "who" }, who(t, i)),
     h(
       "td",
       { class: t.ended[i] ? "when" : "when nothing", title: words.universal(t.ended[i]) },
