@@ -443,8 +443,8 @@ def calls() -> dict[str, Call]:
     for kind, own in spaces().items():
         made[f"space.region {kind}"] = Call(own.region, {"what": _one(kind).as_dict(), "feedback": None})
         made[f"space.cell {kind}"] = Call(own.cell, {"node": (1, 0), "feedback": None})
-        made[f"space.count {kind}"] = Call(own.count, {"depth": 1})
-        made[f"space.as_region {kind}"] = Call(own.as_region, {"what": _one(kind)})
+        made[f"space.count {kind}"] = Call(own.partition.count, {"depth": 1})
+        made[f"space.as_region {kind}"] = Call(partial(as_region, own), {"what": _one(kind)})
         region = own.cell((1, 0), zn.Mean())
         made[f"region.sample {kind}"] = Call(region.sample, {"n": 3, "rng": 0})
         made[f"region.overlaps {kind}"] = Call(region.overlaps, {"other": region})

@@ -462,7 +462,7 @@ def test_what_a_study_hands_out_cannot_change_it() -> None:
         study.tell(trial, value(trial.node))
     study.model.spread["noise"] = 99.0
     assert study.model.spread["noise"] != 99.0
-    for name in ("direction", "budget", "space", "settings", "value_name"):
+    for name in ("budget", "space", "settings", "remaining"):
         with pytest.raises(AttributeError):
             setattr(study, name, "minimize")
     with pytest.raises(AttributeError):

@@ -18,7 +18,7 @@ from zonal.spaces import Node, Region
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
-Draw = Callable[[], tuple[float, float]]  # returns gap and probability_best
+Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
 State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
@@ -152,7 +152,7 @@ class Recommendation:
     node: Node
     mean: float
     std: float
-    _draw: Draw
+    _draw: Certainty
     unit: str = ""
 
     @cached_property
@@ -182,9 +182,9 @@ class Recommendation:
         """Return a hash that needs no draws."""
         return hash((self.region, self.mean, self.std))
 
-    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Draw, str]]:
+    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Certainty, str]]:
         """Pickle, or copy, with the certainty as numbers."""
-        certainty: Draw = partial(tuple, self._certainty)  # type: ignore[assignment]
+        certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
         return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit)
 
     def __repr__(self) -> str:

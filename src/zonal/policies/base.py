@@ -20,7 +20,7 @@ from zonal.spaces.base import DEEPEST
 from zonal.tree import Tree, reversed_digits
 
 Rows = NDArray[np.intp]
-Setting = float | str | bool | tuple[float, ...] | None  # a plain value
+PlainValue = float | str | bool | tuple[float, ...] | None  # a plain value
 OPTIMISM = 2.0  # standard deviations above the mean that a region may well reach
 KNOWN = 1e-12  # of the prior variance: where less is left, the belief takes in no more measurements either
 INDEX_LIMIT = 2**63  # indices are stored in 64 bits
@@ -310,6 +310,6 @@ class Policy:
         if needed or depth is not None:
             self._keep(name, whole_number(depth, name, 0, DEEPEST))
 
-    def _keep(self, name: str, value: Setting) -> None:
+    def _keep(self, name: str, value: PlainValue) -> None:
         """Keep a setting as it was checked: as a plain value."""
         object.__setattr__(self, name, value)

@@ -28,7 +28,7 @@ from zonal.engine.results import (
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
-from zonal.gp.empirical import empirical_relative_std
+from zonal.gp.empirical import empirical_columns, empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
@@ -237,7 +237,7 @@ def relative_std(study: Study, regions: Sequence[RegionLike] | None) -> Floats:
     with study._lock:
         state = study._state
         if state.problem.model_free:
-            return empirical_relative_std(state.posterior_table().std ** 2)
+            return empirical_relative_std(empirical_columns(state.ledger, state.structure.slot, 0.0)[1])
         return state.belief.relative_std(state.belief.columns[1])[state.posterior_table().slot]
 
 
