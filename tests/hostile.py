@@ -369,6 +369,7 @@ def calls() -> dict[str, Call]:
     import zonal as zn
     from zonal import plotting, simulation
     from zonal.policies import beta
+    from zonal.spaces import as_region
     from zonal.web import client
 
     client.PATIENCE = 0.0  # nobody answers

@@ -533,7 +533,7 @@ class Killed(Executor):
     def _run(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        lethal = any(call[1].along[0][1][2][0] == self._lethal for _, _, call in waiting) and self._left > 0
+        lethal = any(call[1]._parts[0][2][0] == self._lethal for _, _, call in waiting) and self._left > 0
         self._left -= lethal
         for future, function, call in waiting:
             if lethal:
