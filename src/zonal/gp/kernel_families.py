@@ -26,13 +26,9 @@ from zonal.spaces import AxisSpace, FiniteSpace, Region
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
-# Families tried when none is given, with prior weights: most quantities vary smoothly.
-SMOOTHNESS: tuple[tuple[Family, float], ...] = (
-    (RBF, 0.7),
-    (partial(Matern, nu=2.5), 0.20),
-    (partial(Matern, nu=1.5), 0.05),
-    (partial(Matern, nu=0.5), 0.05),
-)
+# Families tried when none is given, with equal prior weights: a dozen averages say little about how rough f is
+# within the smallest regions, and what is stated about those rests on the prior.
+SMOOTHNESS: tuple[Family, ...] = (RBF, *(partial(Matern, nu=nu) for nu in (2.5, 1.5, 0.5)))
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on positions
 NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
@@ -80,9 +76,8 @@ class ModelSpace:
         family = self.family(wanted)
         if wanted is not None:
             return [(family, 0.0)]
-        if all(self.symbols):
-            return [(option, -math.log(len(self.of_symbols))) for option in self.of_symbols]
-        return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
+        options = self.of_symbols if all(self.symbols) else SMOOTHNESS
+        return [(option, -math.log(len(options))) for option in options]
 
     def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
         """Raise if a kernel that was given is none, or if that is so of the class of those to be learned."""
@@ -130,6 +125,13 @@ class ModelSpace:
             return kept[name].of(pairs)
 
         return correlations
+
+
+def is_rough(kernel: Kernel) -> bool:
+    """Tell whether draws of a kernel have no slope: neighbours may differ however small they are."""
+    return not isinstance(kernel, Custom) and any(
+        isinstance(term, Categorical | Motif) or getattr(term, "nu", math.inf) < 1 for term in kernel.terms
+    )
 
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.engine import binding, checks, select
 from zonal.engine.results import Result
+from zonal.engine.state import State
 from zonal.errors import plain_array, positive_number, require, standard_deviation, text, whole_number
+from zonal.gp.model_average import Mixture
 from zonal.kernels.feedback import Average
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 JUDGE = 10  # measurements after the initial design before a learned model may stop the search
+FEWEST = 4  # smallest regions measured before it may
+MISFIT = 1.5  # residuals of the best measured regions, in what the models say: above it they may not
 
 
 def optimize(
@@ -147,12 +151,23 @@ def _is_enough(study: Study, tolerance: float) -> bool:
     if not judged or select.next_of_design(state) is not None:
         return False
     wrong = study.misclassified
-    return (study.recommend().gap if wrong is None else wrong) <= tolerance
+    good = (study.recommend().gap if wrong is None else wrong) <= tolerance
+    return good and (not state.problem.learned or _is_checked(state))
+
+
+def _is_checked(state: State) -> bool:
+    """Tell whether smallest regions were measured, and the models predict the best of what was measured."""
+    tree = state.posterior_table()
+    smallest = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
+    fewest = min(FEWEST, int(np.count_nonzero(tree.smallest & tree.askable)))
+    return smallest >= fewest and (not isinstance(state.belief, Mixture) or state.belief.misfit <= MISFIT)
 
 
 def _notes(study: Study) -> str:
     """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
     notes = "" if study.stands_out() else "; no region stands out"
+    note = study.recommend().note
+    notes = f"{notes}; {note}" if note else notes
     state, space = study._state, study.space
     if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.max_depth() is not None:
         return notes
