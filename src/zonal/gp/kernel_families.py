@@ -26,9 +26,14 @@ from zonal.spaces import AxisSpace, FiniteSpace, Region
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
-# Families tried when none is given, with equal prior weights: a dozen averages say little about how rough f is
-# within the smallest regions, and what is stated about those rests on the prior.
-SMOOTHNESS: tuple[Family, ...] = (RBF, *(partial(Matern, nu=nu) for nu in (2.5, 1.5, 0.5)))
+# Families tried when none is given, with prior weights. Most quantities vary smoothly; but a dozen averages say
+# little about how rough f is within the smallest regions, so what is stated about those rests on these weights.
+SMOOTHNESS: tuple[tuple[Family, float], ...] = (
+    (RBF, 0.5),
+    (partial(Matern, nu=2.5), 0.2),
+    (partial(Matern, nu=1.5), 0.15),
+    (partial(Matern, nu=0.5), 0.15),
+)
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on positions
 NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
@@ -76,8 +81,9 @@ class ModelSpace:
         family = self.family(wanted)
         if wanted is not None:
             return [(family, 0.0)]
-        options = self.of_symbols if all(self.symbols) else SMOOTHNESS
-        return [(option, -math.log(len(options))) for option in options]
+        if all(self.symbols):
+            return [(option, -math.log(len(self.of_symbols))) for option in self.of_symbols]
+        return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
 
     def check(self, kernel: Kernel | None, wanted: Family | None) -> None:
         """Raise if a kernel that was given is none, or if that is so of the class of those to be learned."""
