@@ -7,6 +7,7 @@ PEERS  := .venv/.peers
 MANUAL := .venv/.manual
 RAY    := .venv-ray/.ready
 ARENA  ?=
+RELIABILITY ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -20,7 +21,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help javascript demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena paper reproduction applications pages-check clean
+.PHONY: help javascript demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reliability paper reproduction applications pages-check clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -30,8 +31,8 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test tests test-oldest test-ray docs torture arena paper reproduction applications pages-check: export OPENBLAS_NUM_THREADS := 1
-test tests test-oldest arena applications pages-check: export MPLBACKEND := Agg
+test tests test-oldest test-ray docs torture arena reliability paper reproduction applications pages-check: export OPENBLAS_NUM_THREADS := 1
+test tests test-oldest arena reliability applications pages-check: export MPLBACKEND := Agg
 # Whatever the shell says, bytecode is kept: the tests start hundreds of processes and rewrite their own assertions.
 test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
@@ -114,6 +115,10 @@ pages-check: $(READY) ## play a row of each page's tables again; fail, with page
 
 arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stopped; renew docs/arena.md
 	@$(BIN)/python -m benchmarks.arena $(ARENA)
+
+reliability: $(READY) ## play thousands of campaigns, resumed where it stopped; renew docs/reliability.md and its diagram
+	@nice -n 10 $(BIN)/python -m benchmarks.reliability play benchmarks/results/reliability.jsonl $(RELIABILITY)
+	@$(BIN)/python -m benchmarks.reliability page benchmarks/results/reliability.jsonl
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py

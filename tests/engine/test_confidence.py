@@ -71,6 +71,7 @@ def posteriors(study: zn.Study, *others: zn.Region) -> list[tuple[float, Floats,
     t, n = len(values), len(regions)
     for own in study.models:
         gram = same(own.model.kernel)(points, points).reshape(n, 3, n, 3).mean(axis=(1, 3))
+        gram += own.model.mean_std**2  # a learned mean is unknown too
         noise = GIVEN["noise"] if own.model.noise is None else own.model.noise
         gain = np.linalg.solve(gram[:t, :t] + noise**2 * np.eye(t), gram[:t, t:]).T
         mean = own.model.mean + gain @ (values - own.model.mean)

@@ -40,12 +40,13 @@ class Own:
     k: oracle.Kernel
     noise: float
     mean: float
+    mean_std: float = 0.0  # of a learned mean
 
 
 MODELS = [
     Own(0.5, zn.RBF(0.5, 0.2), oracle.rbf(0.5, 0.2), 0.1, 2.0),
     Own(0.3, zn.Matern(0.8, 0.1, nu=1.5), oracle.matern(1.5, 0.8, 0.1), 0.3, 1.5),
-    Own(0.2, zn.RBF(2.0, 0.5), oracle.rbf(2.0, 0.5), 0.05, 2.6),
+    Own(0.2, zn.RBF(2.0, 0.5), oracle.rbf(2.0, 0.5), 0.05, 2.6, 0.7),
 ]
 rewards = st.lists(
     st.tuples(st.integers(0, len(CELLS) - 1), st.floats(-1, 4), st.sampled_from([None, None, 0.04, 0.5])),
@@ -56,7 +57,9 @@ Reward = tuple[int, float, float | None]  # cell, value, known noise variance
 
 def followed(models: list[Own] = MODELS) -> Followed:
     frame = ModelSpace(BOX, FEEDBACK)
-    weighted = [WeightedModel(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
+    weighted = [
+        WeightedModel(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0, own.mean_std)) for own in models
+    ]
     return Followed(frame, weighted, ZERO)
 
 
@@ -88,6 +91,7 @@ def dense(own: Own, told: list[Reward], regions: list[zn.spaces.ProductRegion]) 
     everything = np.concatenate([*seen, *asked])
     n = len(seen) + len(asked)
     gram = own.k(everything, everything).reshape(n, FEEDBACK.s, n, FEEDBACK.s).mean(axis=(1, 3))
+    gram += own.mean_std**2  # an unknown constant is added to f
     t = len(told)
     Q = gram[:t, :t] + np.diag(variances(own, told))
     gain = np.linalg.solve(Q, gram[:t, t:]).T

@@ -337,6 +337,7 @@ def test_learning_and_replay_on_a_ring() -> None:
         gram = np.zeros((len(every), len(every)))
         for i, j in itertools.combinations_with_replacement(range(len(every)), 2):
             gram[i, j] = gram[j, i] = kernel.variance * covariance(kappa, kernel.lengthscale, every[i], every[j])
+        gram += model.mean_std**2
         noise = np.array([*[model.noise] * len(seen), 0.05], dtype=float)
         values = np.array([*[trial.value for trial in study.trials], 0.7], dtype=float)
         weights = np.linalg.solve(gram[:-1, :-1] + np.diag(noise**2), values - model.mean)

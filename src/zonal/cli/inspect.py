@@ -100,8 +100,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
 
 def _echo_best(study: Study, overview: Overview) -> None:
     options.echo_table(_best(study, overview["best"], "\nbest regions"))
-    if not overview["stands_out"]:
-        click.echo(f"\n{LUCK}")
+    if caution := _caution(study):
+        click.echo(f"\n{caution}")
     if overview["misclassified"] is not None:
         click.echo(f"\n{beyond(study)}")
     if (outlook := overview["outlook"]) is not None:
@@ -124,8 +124,10 @@ def _echo_tree(study: Study, nodes: list[NodeRow], whole: bool) -> None:
 
 
 def _caution(study: Study) -> str:
-    """Return a caution if the best region means little yet; else ""."""
-    return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
+    """Return a caution if the best region, or what is said about it, means little yet; else ""."""
+    if is_empty(study):
+        return UNMEASURED
+    return "; ".join(filter(None, ["" if study.stands_out() else LUCK, study.recommend().note]))
 
 
 def _overview(study: Study, k: int, ahead: int, whole: bool) -> Overview:
@@ -148,7 +150,8 @@ def _overview(study: Study, k: int, ahead: int, whole: bool) -> Overview:
     except StudyFileError:  # there is no posterior without the user-defined kernel
         return overview
     overview["outlook"], overview["tree"] = _outlook(study, ahead), _nodes(study, whole)
-    overview["stands_out"], overview["misclassified"] = not _caution(study), summary.misclassified(study)
+    overview["stands_out"] = not is_empty(study) and study.stands_out()
+    overview["misclassified"] = summary.misclassified(study)
     return overview
 
 

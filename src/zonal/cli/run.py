@@ -60,7 +60,9 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
 )
 @click.option("--take-over", is_flag=True, help="Also measure trials pending, whoever asked for them.")
 @click.option(
-    "--tolerance", type=Finite(min=0, min_open=True), help="Stop early when the gap is no larger than this."
+    "--tolerance",
+    type=Finite(min=0, min_open=True),
+    help="Stop early when the gap is no larger than this, twice in a row, and smallest regions were measured.",
 )
 @click.option("--stdin-only", is_flag=True, help="Pass axes as JSON on standard input only, not as variables.")
 def run(

@@ -88,7 +88,8 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
     """Return what measuring the nodes of `plan`, for `times` usual times each, would bring to `row`.
 
     Truth and measurements are drawn together. The measurements update the weights of the models, and the
-    recommendation follows the new posterior mean. The plan is fixed: a search that adapts does at least as well.
+    recommendation follows the new posterior mean. The plan is fixed; the best search that adapts does at least as
+    well.
     """
     among, asked = np.union1d(rivals(tree, row), plan), np.array(plan)
     at = np.searchsorted(among, asked)

@@ -143,6 +143,8 @@ class Recommendation:
         The probability, under the model, that no region of the smallest size is better.
     unit : str
         Of mean, std and gap.
+    note : str
+        A reason to trust gap and probability less, or "".
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
     the two is first read, from what was known when the region was recommended.
@@ -154,6 +156,7 @@ class Recommendation:
     std: float
     _draw: Certainty
     unit: str = ""
+    note: str = ""
 
     @cached_property
     def _certainty(self) -> tuple[float, float]:
@@ -182,18 +185,19 @@ class Recommendation:
         """Return a hash that needs no draws."""
         return hash((self.region, self.mean, self.std))
 
-    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Certainty, str]]:
+    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Certainty, str, str]]:
         """Pickle, or copy, with the certainty as numbers."""
         certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
-        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit)
+        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit, self.note)
 
     def __repr__(self) -> str:
         """Return the answer in one line."""
-        return f"Recommendation(region={self.region.name!r}, {_sure(self)})"
+        note = f"; {self.note}" if self.note else ""
+        return f"Recommendation(region={self.region.name!r}, {_sure(self)}{note})"
 
     def _repr_html_(self) -> str:
         """Return the answer for a notebook."""
-        return card("Recommendation", answer(self))
+        return card("Recommendation", answer(self) | ({"but": self.note} if self.note else {}))
 
 
 @dataclass(frozen=True)

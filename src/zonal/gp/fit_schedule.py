@@ -15,7 +15,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.gp.functional_index import FunctionalIndex
-from zonal.gp.hyperparameters import RATIOS, Fit, WeightedModel, fit_posterior
+from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Fit, WeightedModel, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
 from zonal.gp.stats import ObservationStats, StatsArrays
@@ -27,6 +27,7 @@ MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 MANY, SURE = 32, 0.9  # models that a given one is compared with, and the share of them that must contradict it
 SMALL = 0.08  # of the rewards' std: noise that the grid can hardly tell from zero
 FIRST_CHECK = 12  # measurements
+LEFT_OUT = 2.0  # of the variance, per axis and over the number of measurements
 LEAST = 10  # residuals, or repeats, needed for a check
 
 
@@ -71,8 +72,20 @@ class ModelFitter:
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
-        before = None if state is None else state.fit
-        return fit_posterior(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
+        before, wider = None if state is None else state.fit, self._widening(total)
+        correlate = frame.correlate(keys)
+        return fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+
+    def _widening(self, total: int) -> float:
+        """Return by how much standard deviations are widened under a learned kernel, as of Student's t.
+
+        Of all lengthscales only the likeliest are tried, and a few models represent them: the more axes there are,
+        and the fewer measurements, the more is left out.
+        """
+        if self.unknowns.given is not None:
+            return 1.0
+        axes = len(self._frame.symbols)
+        return math.sqrt(1 + LEFT_OUT * (axes if axes <= MOST_ALONE else 1) / total)
 
     def adopt(self, state: FitState, fit: Fit, total: int, anew: bool) -> FitState:
         """Return what is known after switching to a new fit of `total` rewards."""

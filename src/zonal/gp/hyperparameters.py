@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -243,14 +243,19 @@ class GridSearch:
             expanded.update(promising)
             self.evaluate(near for cell in promising for near in self.neighbours(cell))
 
-    def fit(self, total: int, number: int) -> Fit:
-        """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
+    def fit(self, total: int, number: int, widening: float = 1.0) -> Fit:
+        """Return the summary of the posterior, and models at equal steps of its cumulative weight.
+
+        `widening` multiplies all standard deviations under these models; with learned noise it moves no mean.
+        """
         evidence, cells = self._evidence, sorted(self.posteriors, key=lambda cell: (sum(cell[1]), cell))
         heights = np.stack([self.posteriors[cell][0] for cell in cells])
         offsets = np.stack([self.posteriors[cell][1] for cell in cells])
         weights = np.exp(heights - heights.max())
         weights /= weights.sum()
         noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
+
+        mean_std = MEAN_PRIOR * evidence.scale if evidence.unknowns.mean is None else 0.0
 
         def model(
             cell: tuple[int, ArrayLike], noise: float, variance: float, spread: dict[str, float], offset: float
@@ -265,8 +270,9 @@ class GridSearch:
         members = []
         for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
             i, s, v = np.unravel_index(place, weights.shape)
-            noise, offset = float(noises[s, v]), float(offsets[i, s, v])
-            members.append(WeightedModel(times / number, model(cells[i], noise, float(evidence.v[v]), {}, offset)))
+            noise, variance = widening * float(noises[s, v]), widening**2 * float(evidence.v[v])
+            member = replace(model(cells[i], noise, variance, {}, 0.0), mean_std=widening * mean_std)
+            members.append(WeightedModel(times / number, member))
         # If axes are equivalent, cells tie; rounding must not decide between them.
         likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
@@ -305,6 +311,7 @@ def fit_posterior(
     previous: Fit | None,  # where to start; without it the result follows from the data alone
     total: int,  # number of measurements in the data
     number: int,  # most models that may represent the posterior
+    widening: float = 1.0,  # of all standard deviations under these models
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
@@ -319,7 +326,7 @@ def fit_posterior(
         else:
             again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
             search.expand_grid([*previous.best, *everywhere] if again else previous.best)
-    return search.fit(total, number)
+    return search.fit(total, number, widening)
 
 
 def _std(values: Floats, weights: Floats) -> float:

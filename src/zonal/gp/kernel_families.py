@@ -26,12 +26,13 @@ from zonal.spaces import AxisSpace, FiniteSpace, Region
 
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
-# Families tried when none is given, with prior weights: most quantities vary smoothly.
+# Families tried when none is given, with prior weights. Most quantities vary smoothly; but a dozen averages say
+# little about how rough f is within the smallest regions, so what is stated about those rests on these weights.
 SMOOTHNESS: tuple[tuple[Family, float], ...] = (
-    (RBF, 0.7),
-    (partial(Matern, nu=2.5), 0.20),
-    (partial(Matern, nu=1.5), 0.05),
-    (partial(Matern, nu=0.5), 0.05),
+    (RBF, 0.5),
+    (partial(Matern, nu=2.5), 0.2),
+    (partial(Matern, nu=1.5), 0.15),
+    (partial(Matern, nu=0.5), 0.15),
 )
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on positions
@@ -130,6 +131,13 @@ class ModelSpace:
             return kept[name].of(pairs)
 
         return correlations
+
+
+def is_rough(kernel: Kernel) -> bool:
+    """Tell whether draws of a kernel have no slope: neighbours may differ however small they are."""
+    return not isinstance(kernel, Custom) and any(
+        isinstance(term, Categorical | Motif) or getattr(term, "nu", math.inf) < 1 for term in kernel.terms
+    )
 
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:

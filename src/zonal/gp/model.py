@@ -68,6 +68,9 @@ class Model:
         its relative error; for "correlation 0" of its log-odds.
     measurements : int
         How many measurements it was learned from; 0 for a first guess.
+    mean_std : float
+        In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
+        measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
     """
 
     kernel: Kernel
@@ -75,6 +78,7 @@ class Model:
     mean: float
     spread: dict[str, float]
     measurements: int
+    mean_std: float = 0.0
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
@@ -114,4 +118,6 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
-    return Model(kernel, noise, centre if unknowns.mean is None else unknowns.mean, {}, 0)
+    if unknowns.mean is None:
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale)
+    return Model(kernel, noise, unknowns.mean, {}, 0)

@@ -23,11 +23,30 @@ from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
+from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
 from zonal.kernels.feedback import AnyFootprints
+from zonal.kernels.finite_covariance import totals
 
 CONTRADICTION = 1e-5  # of the prior std: exact values further apart contradict each other
 SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
+BEST = 4  # measured regions: there a model that fits elsewhere may fail
 LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
+
+
+class WithUnknownMean:
+    """The prior covariance of averages whose prior mean is unknown too: K + tau^2 w w', w the total weights.
+
+    With it the mean's own uncertainty is in every variance, covariance and gain. Slopes and differences: w = 0.
+    """
+
+    def __init__(self, covariance: Covariance, variance: float) -> None:
+        self._covariance, self._variance = covariance, variance  # of f about its mean; of the mean
+
+    def of(self, pairs: AnyPairs) -> Floats:
+        """Return the covariances of pairs of footprints."""
+        if isinstance(pairs, CombinationPairs | CombinationVariances):  # of their parts, which are averages
+            return pairs.of(self.of)
+        return self._covariance.of(pairs) + self._variance * totals(pairs)
 
 
 class Member(GaussianBelief):
@@ -63,6 +82,15 @@ class Member(GaussianBelief):
         """Return the prior mean of a footprint."""
         weights = self.tracked.total_weights
         return self.model.mean * weights[slot] if slot in weights else self.model.mean
+
+    def prior_of_f(self, footprints: AnyFootprints | None = None) -> Floats:
+        """Return prior variances about the prior mean, of all tracked footprints or of any."""
+        prior = self.prior if footprints is None else self.prior_of(footprints)
+        if not self.model.mean_std:
+            return prior
+        layout, tracked = self.tracked.layout, self.tracked
+        total = tracked.totals(np.arange(tracked.size)) if footprints is None else layout.totals(footprints)
+        return np.maximum(prior - (self.model.mean_std * total) ** 2, 0.0)
 
     def condition_on_reward(
         self, slot: int, reward: float, variance: float | None, ledger: ObservationStats, weight: float
@@ -105,10 +133,12 @@ class Mixture:
         ledger: ObservationStats,
     ) -> Mixture:
         """Return the belief from all rewards so far under some models."""
-        members = [
-            Member(frame.covariance(option.model.kernel), tracked, option.model, math.log(option.weight))
-            for option in models
-        ]
+        members = []
+        for option in models:
+            covariance: Covariance = frame.covariance(option.model.kernel)
+            if option.model.mean_std:
+                covariance = WithUnknownMean(covariance, option.model.mean_std**2)
+            members.append(Member(covariance, tracked, option.model, math.log(option.weight)))
         data = ledger.data()
         return cls([member.from_data(data) for member in members] if ledger.total else members, zero)
 
@@ -180,6 +210,17 @@ class Mixture:
         mean = weights @ means
         return mean, weights @ (np.stack(variances) + (means - mean) ** 2)
 
+    @property
+    def misfit(self) -> float:
+        """How much larger leave-one-out residuals of the best measured regions are than the models say."""
+        squares = []
+        for member in self.members:
+            residuals = member.residuals()
+            if len(residuals) == member.rows:  # of more rows only some are checked, of all heights
+                residuals = residuals[np.argsort(-member.mean[member.slots], kind="stable")[:BEST]]
+            squares.append(float(np.mean(residuals**2)) if len(residuals) else 0.0)
+        return math.sqrt(self.weights @ squares)
+
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         parts = self.under_models(footprints)
@@ -198,7 +239,7 @@ class Mixture:
     def relative_std(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
         means = np.array([member.model.mean for member in self.members])
-        priors = [member.prior if footprints is None else member.prior_of(footprints) for member in self.members]
+        priors = [member.prior_of_f(footprints) for member in self.members]
         prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
         left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
         return np.asarray(np.sqrt(np.minimum(left, 1.0)))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zonal._types import Floats, Ints
 from zonal.kernels.base import Kernel
 from zonal.kernels.callable import Custom
-from zonal.kernels.combinations import Pairs
+from zonal.kernels.combinations import Beside, Pairs
 from zonal.kernels.feedback import Feedback, Subsets, spread_evenly
 
 if TYPE_CHECKING:
@@ -245,6 +245,15 @@ class SubsetCovariance:
             twice[:step] = shares[part]
             total += float(shares[part] @ (self._kernel(x[part], x[low:]) @ twice))
         return total
+
+
+def totals(pairs: Pairs | Beside) -> Floats | float:
+    """Return the products of the total weights of pairs of footprints; 1 for averages over products of axes."""
+    axes, keys, others = pairs
+    if axes:
+        return 1.0
+    weights = np.array([row.shares.sum() for row in keys[0]])
+    return weights**2 if others is None else np.outer(weights, [row.shares.sum() for row in others[0]])
 
 
 def averaging_over(rows: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, csr_array]:

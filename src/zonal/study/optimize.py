@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from zonal.engine import policy, select
 from zonal.engine.events import Asked
 from zonal.engine.results import Result, Trial
+from zonal.engine.state import State
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, positive_number, require, text, whole_number
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 JUDGE = 10  # measurements after the initial design before a learned model may stop the search
+FEWEST = 4  # smallest regions measured before it may
+MISFIT = 1.5  # residuals of the best measured regions, in what the models say: above it they may not
 REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
 LONGEST_NOTE = 500  # characters of what is kept of an error
 
@@ -115,12 +120,23 @@ def _is_enough(study: Study, tolerance: float) -> bool:
     if not judged or select.next_of_design(state) is not None:
         return False
     wrong = summary.misclassified(study)
-    return (study.recommend().gap if wrong is None else wrong) <= tolerance
+    good = (study.recommend().gap if wrong is None else wrong) <= tolerance
+    return good and (not state.problem.learned or _is_checked(state))
+
+
+def _is_checked(state: State) -> bool:
+    """Tell whether smallest regions were measured, and the models predict the best of what was measured."""
+    tree = state.posterior_table()
+    smallest = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
+    fewest = min(FEWEST, int(np.count_nonzero(tree.smallest & tree.askable)))
+    return smallest >= fewest and state.belief.misfit <= MISFIT
 
 
 def _notes(study: Study) -> str:
     """Return notes on an answer that may be luck, and on a smallest size that the policy chose."""
     notes = "" if study.stands_out() else "; no region stands out"
+    note = study.recommend().note
+    notes = f"{notes}; {note}" if note else notes
     state, space = study._state, study.space
     if not isinstance(state.problem.policy, KnowledgeGradient | Above) or space.max_depth() is not None:
         return notes

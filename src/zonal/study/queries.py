@@ -30,6 +30,7 @@ from zonal.errors import InvalidInput, finite_number, listed, require, whole_num
 from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import empirical_columns, empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
+from zonal.gp.kernel_families import is_rough
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
@@ -52,6 +53,7 @@ NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
 MAX_PLANNED = 1000  # measurements of an outlook, each of which is decided
 MAX_SMALLEST = 100_000  # regions predicted at once
 ALIKE = 9  # decimals of probabilities, beyond which they are equal
+ROUGH = "rough for its cells: trust the gap less"
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
@@ -80,7 +82,7 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
     def standing(rank: int) -> Standing:
         return standings()[rank]
 
-    tree, unit = tree_of(state), study.settings.value_unit
+    tree, unit, note = tree_of(state), study.settings.value_unit, _caution(state)
     return [
         Recommendation(
             region=state.region(row),
@@ -89,9 +91,22 @@ def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]
             std=float(tree.std[row]),
             _draw=partial(standing, rank),
             unit=unit,
+            note=note,
         )
         for rank, row in enumerate(rows)
     ]
+
+
+def _caution(state: State) -> str:
+    """Return what to say where a learned model is rough, and most smallest regions were never measured."""
+    if state.problem.model_free or state.problem.unknowns.given is not None:
+        return ""
+    belief = state.belief
+    rough = belief.weights @ [is_rough(member.model.kernel) for member in belief.members]
+    tree = state.posterior_table()
+    measured = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
+    mostly_unmeasured = 2 * measured < state.problem.space.partition.leaves(state.problem.bottom(state.h_max))
+    return ROUGH if rough > HELD and mostly_unmeasured else ""
 
 
 def outlook(study: Study, n: int) -> Outlook:

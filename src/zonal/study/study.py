@@ -970,8 +970,9 @@ class Study(metaclass=Named):
             Show a progress bar.
         tolerance : float, optional
             In value units: stop early when the gap of the recommended region is no larger, twice in a row; while
-            a model is learned, not before the initial design and ten more measurements. With the policy `Above`
-            it applies to the expected weight of misclassified regions.
+            a model is learned, not before the initial design, ten more measurements and four smallest regions, nor
+            while the models mispredict the best of what was measured. With the policy `Above` it applies to the
+            expected weight of misclassified regions.
         on_error : {"raise", "fail"}
             Whether a failed measurement ends the search, or only its trial.
         max_failures : int, optional

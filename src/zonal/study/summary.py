@@ -210,7 +210,8 @@ def answer_text(study: Study) -> str:
     text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if misclassified(study) is not None:
         text = f"{beyond(study)}\n{text}"
-    return text if study.stands_out() else f"{text}\n{LUCK}"
+    notes = [note for note in ("" if study.stands_out() else LUCK, best.note) if note]
+    return "\n".join([text, *notes])
 
 
 def beyond(study: Study) -> str:
