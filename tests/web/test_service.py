@@ -367,3 +367,26 @@ def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
         with pytest.raises(Unknown):
             folder.entry(name)
     folder.end()
+
+
+def test_repeating_an_idempotency_key_does_nothing_twice(server: Server) -> None:
+    study = line(server.folder, "keys", told=2)
+    at = "/api/studies/keys"
+    pending = [trial["trial"] for trial in server.post(f"{at}/ask", {"n": 2, "by": "robot"}).json]
+    requests: dict[str, Any] = {
+        "/observe": {"region": [[0, 0.5]], "value": 0.3, "by": "Ada"},
+        "/extend": {"n": 5, "by": "Ada"},
+        f"/trials/{pending[0]}/tell": {"value": 0.5, "by": "Ada"},
+        f"/trials/{pending[1]}/fail": {"note": "broke", "by": "Ada"},
+        "/trials/0/retract": {"by": "Ada"},
+    }
+    for number, (path, sent) in enumerate(requests.items()):
+        header = {"Idempotency-Key": f"request {number}"}
+        first, again = (server.post(at + path, sent, **header) for _ in range(2))
+        assert (first.status, again.status) == (200, 200), (path, again.json)
+        assert first.json == again.json, path
+    study.refresh()
+    assert (len(study.observations), study.budget) == (1, 35)
+    trials = server.get(f"{at}/trials").json
+    assert [trials["told_by"][n] for n in pending] == ["Ada", "Ada"]
+    assert [trials["by"][n] for n in pending] == ["robot", "robot"]
