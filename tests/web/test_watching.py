@@ -168,3 +168,27 @@ def test_a_tell_does_not_wait_for_those_who_look(tmp_path: Path) -> None:
         told = time.monotonic() - began
         looking.join()
         assert told < max(0.5 * took["report"], 0.5), (told, took)
+
+
+def test_a_study_is_archived_and_restored(server: Server) -> None:
+    study = line(server.folder, "aside", told=2)
+    at = "/api/studies/aside"
+
+    def listed() -> list[str]:
+        return [entry["name"] for entry in server.get("/api/studies").json["studies"]]
+
+    assert server.get(f"{at}/values").status == 200
+    assert server.post(f"{at}/archive").status == 200
+    assert "aside" not in listed()
+    assert server.get(at).status == 404
+    assert server.post(f"{at}/archive").status == 404
+    assert "aside" in server.get("/api/archive").json["studies"]
+    line(server.folder, "aside", told=1)  # another of this name: neither replaces the other
+    assert server.post("/api/archive/aside/restore").status == 422
+    (server.folder / "aside.db").unlink()
+    assert server.post("/api/archive/aside/restore").status == 200
+    assert server.post("/api/archive/aside/restore").status == 404
+    assert "aside" in listed()
+    assert zn.Study.open(server.folder / "aside.db").events == study.events
+    for name in ("..%2Fx", "%2e%2e"):
+        assert server.post(f"/api/archive/{name}/restore").status == 404

@@ -163,6 +163,9 @@ FOLDER = (  # what needs more than one study, or lasts
           {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
     Route("GET", "/api/events", "", "A stream of what changes in the folder.", kind=STREAM),
     Route("GET", "/api/openapi.json", "", "This description."),
+    Route("GET", "/api/archive", "", "The studies that were put aside."),
+    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored."),
+    Route("POST", "/api/archive/{name}/restore", "", "Bring a study back that was put aside."),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip

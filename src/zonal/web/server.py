@@ -82,6 +82,9 @@ class Service:
                 dumped(routes.openapi_description(__version__)), "application/json"
             ),
             ("GET", STUDY): self._head,
+            ("GET", "/api/archive"): self._archived,
+            ("POST", f"{STUDY}/archive"): self._moving(self.folder.archive),
+            ("POST", "/api/archive/{name}/restore"): self._moving(self.folder.restore),
             ("GET", f"{STUDY}/events"): self._events,
         }
         listed = [Route(path, answer, methods=[method]) for (method, path), answer in endpoints.items()]
@@ -224,6 +227,19 @@ class Service:
         status = 200 if path.exists() else 201
         answer = as_json(dumped(await run_in_threadpool(make)), status)
         answer.headers["location"] = f"{STUDIES}/{quote(fields['name'])}"
+        return answer
+
+    async def _archived(self, request: Request) -> Response:
+        return as_json(dumped({"studies": await run_in_threadpool(self.folder.archived)}))
+
+    def _moving(self, move: Callable[[str], None]) -> Handler:
+        """Return the handler that puts a study aside, or brings it back."""
+
+        async def answer(request: Request) -> Response:
+            given(await body(request), {}, ())
+            await run_in_threadpool(move, request.path_params["name"])
+            return as_json(dumped({"name": request.path_params["name"]}))
+
         return answer
 
     async def _head(self, request: Request) -> Response:

@@ -1,5 +1,5 @@
 // All studies of the folder.
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { $, h, put, s } from "./dom.js";
 import { calm, live } from "./live.js";
 import { begin } from "./new_study.js";
@@ -137,6 +137,33 @@ const refresh = calm(async () => {
   if (answer.studies.some((study) => study.state === "opening")) setTimeout(refresh, 700); // its journal is still being read
 }, 500);
 
+/** The studies that were put aside, each of which can be brought back. */
+async function archived() {
+  const { studies: aside } = await get("/api/archive");
+  const restore = (name) => async () => {
+    await post(`/api/archive/${encodeURIComponent(name)}/restore`);
+    await archived();
+    refresh();
+  };
+  const line = (name) =>
+    h(
+      "li",
+      { "data-key": `aside-${name}` },
+      `${name} `,
+      h(
+        "button",
+        { class: "link", type: "button", "aria-label": `restore ${name}`, onclick: restore(name) },
+        "restore",
+      ),
+    );
+  $("archive").hidden = !aside.length;
+  put(
+    "archive",
+    h("summary", {}, `Archived: ${aside.length === 1 ? "1 study" : `${aside.length} studies`}`),
+    h("ul", {}, aside.map(line)),
+  );
+}
+
 $("new").addEventListener("click", begin);
 $("find").addEventListener("input", show);
 $("order").addEventListener("change", () => {
@@ -145,4 +172,5 @@ $("order").addEventListener("change", () => {
 });
 showPerson();
 refresh();
+archived();
 live(() => "/api/events", refresh);
