@@ -229,7 +229,7 @@ def test_two_people_measure_one_study_and_the_server_is_killed(browser: Any, tmp
             for name, tab in people.items():
                 kill = server if (step, name) == (10, "Ada") else None
                 measured_by(tab, f"0.{5 if name == 'Ada' else 4}{step:02}", kill)
-        tells = server.get("/api/studies/both/trials").json
+        tells = server.get("/api/v1/studies/both/trials").json
     study.refresh()
     assert study.measured == 42
     assert not study.pending

@@ -124,7 +124,7 @@ function show() {
 }
 
 const refresh = calm(async () => {
-  const answer = await get("/api/studies");
+  const answer = await get("/api/v1/studies");
   const before = new Map(studies.map((study) => [study.name, study]));
   // while a journal is read again, its card stays as it was
   studies = answer.studies.map((study) =>
@@ -139,9 +139,9 @@ const refresh = calm(async () => {
 
 /** The studies that were put aside, each of which can be brought back. */
 async function archived() {
-  const { studies: aside } = await get("/api/archive");
+  const { studies: aside } = await get("/api/v1/archive");
   const restore = (name) => async () => {
-    await post(`/api/archive/${encodeURIComponent(name)}/restore`);
+    await post(`/api/v1/archive/${encodeURIComponent(name)}/restore`);
     await archived();
     refresh();
   };
@@ -173,4 +173,4 @@ $("order").addEventListener("change", () => {
 showPerson();
 refresh();
 archived();
-live(() => "/api/events", refresh);
+live(() => "/api/v1/events", refresh);
