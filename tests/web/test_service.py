@@ -209,7 +209,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/trials/0/tell", {}, 422, "value is missing", "value"),
         ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
         ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
-        ("/trials/99/tell", {"value": 1}, 409, "is not a trial of this study", None),
+        ("/trials/99/tell", {"value": 1}, 404, "is not a trial of this study", None),
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),
         ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),

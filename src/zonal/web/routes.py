@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from zonal._types import Json
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, UnknownTrial, ZonalError
 from zonal.web.answer_schemas import answer_schema
 
 Schema = Mapping[str, Json]  # of a value, as JSON Schema has it
@@ -27,7 +27,8 @@ class Unknown(ZonalError, LookupError):
 # Of errors: the status, the type for programs, by which a client raises them again, and the title for people.
 STATUSES: dict[type[ZonalError], tuple[int, str, str]] = {
     Unknown: (404, "no-such-study", "Not found"),
-    TrialError: (409, "trial", "No such trial, or it has ended"),
+    UnknownTrial: (404, "no-such-trial", "No such trial"),
+    TrialError: (409, "trial-ended", "The trial has ended"),
     BudgetSpent: (409, "budget-spent", "Budget spent"),
     Exhausted: (409, "nothing-left", "Nothing left to ask for"),
     StudyFileError: (409, "file", "The study's file cannot be used"),
