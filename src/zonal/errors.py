@@ -80,6 +80,10 @@ class TrialError(ZonalError, ValueError):
     """A trial that is unknown, already told or failed."""
 
 
+class UnknownTrial(TrialError):
+    """A trial or an observation that a study never had."""
+
+
 class BudgetSpent(ZonalError, RuntimeError):
     """More measurements were asked for than the budget allows."""
 

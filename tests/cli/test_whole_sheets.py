@@ -348,15 +348,18 @@ def test_a_region_with_one_trial_names_it() -> None:
     assert len(study.events) == len(zn.Study.open("a.db").events)
 
 
-def test_a_decimal_comma_gets_the_same_sentence_everywhere() -> None:
+def test_a_decimal_comma_is_a_point_everywhere_and_what_may_be_thousands_is_asked_about() -> None:
     study = begun()
     study.ask(2)
     study.tell(0, 0.5)
     for command, thing in (("tell", 1), ("correct", 0), ("observe", "x=0..1")):
-        said = zonal(command, "a.db", thing, "1,25", code=1).stderr
-        assert said == "Error: a value must be a number; got '1,25'. Write 1.25, with a point.\n"
+        said = zonal(command, "a.db", thing, "1,250", code=1).stderr
+        assert said == "Error: a value must be a number; got '1,250'. Is it 1.250 or 1250? Write one of these.\n"
+        zonal(command, "a.db", thing, "1,25")
+    study.refresh()
+    assert [study.trials[0].value, study.trials[1].value, study.observations[0].value] == [1.25, 1.25, 1.25]
     page = (Path(zn.__file__).parent / "web" / "page" / "static" / "words.js").read_text(encoding="utf-8")
-    assert 'must be a number; got “${text}”. Write ${plain.replace(",", ".")}, with a point.' in page
+    assert "Is it ${point} or ${none}? Write one of these." in page
 
 
 def test_a_sheet_asks_once_what_its_commas_mean() -> None:

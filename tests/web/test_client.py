@@ -250,13 +250,13 @@ def test_behind_a_proxy_it_is_reached_by_its_name(tmp_path: Path) -> None:
     token = "a-token-of-a-test-0123456789"
     passed = {"Host": "zonal.example.org", "X-Forwarded-Proto": "https", "Origin": "https://zonal.example.org"}
     with serving(tmp_path, "--name", "zonal.example.org", ZONAL_TOKEN=token) as behind:
-        assert behind.get("/api/studies", **passed).status == 401
+        assert behind.get("/api/v1/studies", **passed).status == 401
         login = behind.post("/login", {"token": token}, **passed)
         assert "Secure" in login.headers["set-cookie"]
         cookie = login.headers["set-cookie"].partition(";")[0]
-        assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **passed).status == 200
+        assert behind.post("/api/v1/studies/line/ask", {}, Cookie=cookie, **passed).status == 200
         evil = {**passed, "Origin": "https://evil.example"}
-        assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **evil).status == 403
+        assert behind.post("/api/v1/studies/line/ask", {}, Cookie=cookie, **evil).status == 403
         assert zn.connect(behind.url("line"), token=token).measured == 2
         with pytest.raises(zn.ZonalError, match="requires its token"):
             zn.connect(behind.url("line"), token="wrong")
@@ -270,7 +270,7 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
     (tmp_path / "instrument").write_text('#!/bin/sh\nawk "BEGIN { print ($1 + $2) / 100 }"\n')
     (tmp_path / "instrument").chmod(0o755)
     zn.Study.create(server.folder / "ink.db", zn.Box({"T": (20, 80)}), budget=6, kernel=zn.RBF(1, 20), noise=0.1)
-    command = ["sh", "measure.sh", f"{server.address}/api/studies/ink"]
+    command = ["sh", "measure.sh", f"{server.address}/api/v1/studies/ink"]
     how: dict[str, Any] = {"cwd": tmp_path, "stdout": subprocess.PIPE, "env": {**ENVIRONMENT, "ZONAL_TOKEN": ""}}
     with running(*command, **how) as one, running(*command, **how) as other:
         for host in (one, other):

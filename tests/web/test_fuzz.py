@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_no_request_that_fits_the_description_breaks_it(server: Server) -> None:
     """Every operation, with what its schemas allow: an answer, or a problem with a sentence; never a 5xx."""
     schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
-    schema: Any = schemathesis.openapi.from_dict(server.get("/api/openapi.json").json)
+    schema: Any = schemathesis.openapi.from_dict(server.get("/api/v1/openapi.json").json)
     operations = [found.ok() for found in schema.get_all_operations()]
     tried = sum(_fuzz(server, own) for own in operations if "event-stream" not in str(own.definition.raw))
     assert tried > tries(70, 120)
@@ -76,7 +76,7 @@ def test_asking_and_telling_in_any_order_is_what_the_library_does(steps: list[tu
     _Shared.number += 1
     line(server.folder, name, budget=8)
     here = zn.Study(zn.Box({"x": (0, 1)}), budget=8, kernel=zn.RBF(1.0, 0.2), noise=0.1, rng=0)
-    at = f"/api/studies/{name}"
+    at = f"/api/v1/studies/{name}"
     for word, number, value in steps:
         path = "/ask" if word == "ask" else f"/trials/{number}/{word}"
         body = {"value": value} if word in ("tell", "correct") else {}

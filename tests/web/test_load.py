@@ -24,7 +24,7 @@ from zonal.study.study import Study
 
 WHOLE = "ZONAL_LOAD" in os.environ  # as long as is promised, held to what is promised
 KILLS = int(os.environ.get("ZONAL_KILLS", "5"))
-AT = "/api/studies/line"
+AT = "/api/v1/studies/line"
 CLIENTS, STUDIES, PAUSE = 50, 10, 0.2
 SECONDS, QUICK = (30, 0.2) if WHOLE else (1.5, 10.0)
 FEWEST = 6  # requests of each client, however busy the machine: who is starved makes no more when others do
@@ -35,7 +35,7 @@ class Client(threading.Thread):
 
     def __init__(self, server: Server, name: str, until: float, pause: float = PAUSE) -> None:
         super().__init__()
-        self.at, self.until, self.pause = f"/api/studies/{name}", until, pause
+        self.at, self.until, self.pause = f"/api/v1/studies/{name}", until, pause
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         self.took: list[float] = []
         self.measured: dict[int, float] = {}
@@ -75,7 +75,7 @@ def test_fifty_clients_on_ten_studies(tmp_path: Path) -> None:
     assert len(slow.tree) > 4000
     with serving(tmp_path) as server:
         for name in ("slow", *(f"study{at}" for at in range(STUDIES))):
-            server.get(f"/api/studies/{name}/recommend")  # all open
+            server.get(f"/api/v1/studies/{name}/recommend")  # all open
         until = time.monotonic() + SECONDS
         busy = Client(server, "slow", until, 0.0)
         clients = [Client(server, f"study{at % STUDIES}", until) for at in range(CLIENTS)]

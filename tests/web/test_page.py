@@ -152,7 +152,7 @@ def test_many_tabs_of_one_browser_all_stay_live(tab: Tab, server: Server) -> Non
         other.wait_for_selector("html[data-ready]", state="attached")
     study.tell(study.ask(), 0.5)
     tab.shows("progress", "3 of 30")
-    assert tab.page.evaluate("fetch('/api/studies').then((answer) => answer.status)") == 200
+    assert tab.page.evaluate("fetch('/api/v1/studies').then((answer) => answer.status)") == 200
     shown = others[-1]
     shown.evaluate("""() => {
         Object.defineProperty(document, 'hidden', { get: () => false });

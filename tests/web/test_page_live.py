@@ -195,3 +195,46 @@ def test_a_name_is_asked_for_once_and_questions_of_others_are_apart(browser: Any
         tab.shows("person", "Grace")
         tab.shows("question", "Question 1 of 3")
         tab.shows("trials", "Grace")
+
+
+def measured_by(tab: Tab, value: str, killed: Server | None = None) -> None:
+    """Ask for a trial at a page and tell its value; a server that is given is killed between typing and Enter."""
+    page = tab.page
+    page.locator("#ask:not([disabled])").click()
+    page.locator("#field-value").wait_for()
+    page.locator("#field-value").fill(value)
+    if killed is not None:
+        killed.kill()
+        page.locator("#field-value").press("Enter")
+        tab.shows("refused", "cannot be reached")
+        killed.start()
+        tab.shows("live", "live")
+        assert page.input_value("#field-value") == value
+    page.locator("#field-value").press("Enter")
+    page.locator("#question h2", has_text="Next question").wait_for()
+
+
+def test_two_people_measure_one_study_and_the_server_is_killed(browser: Any, tmp_path: Path) -> None:
+    study = line(tmp_path, "both", budget=60, told=2)
+    with (
+        serving(tmp_path) as server,
+        Tab(browser, server, name="Ada") as ada,
+        Tab(browser, server, name="Grace") as grace,
+    ):
+        people = {"Ada": ada, "Grace": grace}
+        for tab in people.values():
+            tab.forgiven = 1
+            tab.go("/studies/both")
+        for step in range(20):
+            for name, tab in people.items():
+                kill = server if (step, name) == (10, "Ada") else None
+                measured_by(tab, f"0.{5 if name == 'Ada' else 4}{step:02}", kill)
+        tells = server.get("/api/v1/studies/both/trials").json
+    study.refresh()
+    assert study.measured == 42
+    assert not study.pending
+    assert len({trial.number for trial in study.trials}) == 42
+    for name, digit in (("Ada", "5"), ("Grace", "4")):
+        own = [value for value, by in zip(tells["value"], tells["told_by"], strict=True) if by == name]
+        assert own == [float(f"0.{digit}{step:02}") for step in range(20)]
+        assert tells["by"].count(name) == 20

@@ -350,3 +350,20 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         tab.shows("understood", "all sequences of 5 letters of ACGU")
         page.get_by_role("button", name="Begin it").click()
         page.wait_for_url("**/studies/letters")
+
+
+def test_a_study_is_archived_from_its_page_and_comes_back(browser: Any, server: Server) -> None:
+    line(server.folder, "aside", told=2)
+    with Tab(browser, server) as tab:
+        page = tab.go("/studies/aside")
+        page.get_by_role("button", name="Archive this study").click()
+        tab.checked()
+        page.get_by_role("button", name="Archive it").click()
+        page.wait_for_url(f"{server.address}/")
+        tab.shows("archive", "Archived: 1 study")
+        assert page.get_by_role("link", name="aside").count() == 0
+        page.locator("#archive summary").click()
+        tab.checked()
+        page.get_by_role("button", name="restore aside").click()
+        page.get_by_role("link", name="aside").wait_for()
+        page.locator("#archive").wait_for(state="hidden")

@@ -25,7 +25,7 @@ from zonal import web
 from zonal.web.server import MAX_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
-AT = "/api/studies/line"
+AT = "/api/v1/studies/line"
 FORMULA = '=HYPERLINK("http://evil.example")'
 NASTY = '<img src=x onerror="alert(1)">'
 
@@ -47,7 +47,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_without_the_token_nothing_is_told(locked: Server) -> None:
-    for path in ("/api/studies", AT, f"{AT}/events", "/api/openapi.json", f"{AT}/export/study.db"):
+    for path in ("/api/v1/studies", AT, f"{AT}/events", "/api/v1/openapi.json", f"{AT}/export/study.db"):
         said = locked.get(path)
         assert said.status == 401
         assert "line" not in said.json["detail"]
@@ -73,8 +73,8 @@ def test_a_page_gets_a_cookie_that_scripts_cannot_read(locked: Server) -> None:
 def test_beyond_loopback_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
     with serving(tmp_path, "--host", "0.0.0.0") as server:
         token = server.process.stdout.readline().split()[1]
-        assert server.get("/api/studies").status == 401
-        assert server.get("/api/studies", Authorization=f"Bearer {token}").status == 200
+        assert server.get("/api/v1/studies").status == 401
+        assert server.get("/api/v1/studies", Authorization=f"Bearer {token}").status == 200
 
 
 def test_pages_of_other_sites_may_not_talk_to_it(server: Server) -> None:
@@ -100,10 +100,10 @@ def test_a_path_as_name_does_not_leave_the_folder(server: Server, tmp_path: Path
     for name in ("..%2Fsecret", inside.replace("/", "%2F"), absolute.replace("/", "%2F"), "%2e%2e", ".hidden",
                  "a%00b", "x" * 300, "%5C.."):  # fmt: skip
         for path in ("", "/ask", "/export/study.db"):
-            said = server.send("POST" if path == "/ask" else "GET", f"/api/studies/{name}{path}")
+            said = server.send("POST" if path == "/ask" else "GET", f"/api/v1/studies/{name}{path}")
             assert said.status == 404, name
     for name in ("../x", "a/b", ".x", "", "x" * 81, "a\0", "con\n"):
-        made = server.post("/api/studies", {"name": name, "recipe": {"budget": 1, "axes": {"x": [0, 1]}}})
+        made = server.post("/api/v1/studies", {"name": name, "recipe": {"budget": 1, "axes": {"x": [0, 1]}}})
         assert made.status == 422, name
 
 
@@ -113,9 +113,9 @@ def test_a_symlink_out_of_the_folder_is_no_study(server: Server, tmp_path: Path)
     link = server.folder / "link.db"
     link.symlink_to(outside.path)
     for path in ("", "/trials", "/export/study.db", "/events"):
-        assert server.get(f"/api/studies/link{path}").status == 404
-    assert server.post("/api/studies/link/ask").status == 404
-    assert "link" not in {own["name"] for own in server.get("/api/studies").json["studies"]}
+        assert server.get(f"/api/v1/studies/link{path}").status == 404
+    assert server.post("/api/v1/studies/link/ask").status == 404
+    assert "link" not in {own["name"] for own in server.get("/api/v1/studies").json["studies"]}
     link.unlink()
     assert outside.measured == 1
 
@@ -137,7 +137,7 @@ def test_open_streams_are_limited_and_given_back(server: Server) -> None:
 def test_recipes_name_no_file(server: Server) -> None:
     for section in ("points", "hierarchy"):
         recipe = {"budget": 3, section: {"table": "/etc/passwd", "coords": ["a"]}}
-        said = server.post("/api/studies", {"name": "files", "recipe": recipe})
+        said = server.post("/api/v1/studies", {"name": "files", "recipe": recipe})
         assert said.status == 422
         assert "names a file" in said.json["detail"]
         assert "passwd" not in said.json["detail"]
@@ -176,8 +176,8 @@ def test_html_and_formulas_in_texts_are_harmless(server: Server) -> None:
     """What a spreadsheet would run, and what a browser would: in notes, names, units, symbols, who asked."""
     space = {"symbols": [NASTY, FORMULA, "@SUM(1)", "+1", "-1"]}
     recipe = {"budget": 9, "axes": {FORMULA: space}, "measurement": {"name": NASTY, "unit": FORMULA, "noise": 0.1}}
-    assert server.post("/api/studies", {"name": "texts", "recipe": recipe}).status == 201
-    at = "/api/studies/texts"
+    assert server.post("/api/v1/studies", {"name": "texts", "recipe": recipe}).status == 201
+    at = "/api/v1/studies/texts"
     for number, note in enumerate((FORMULA, NASTY, "\t=1", "@x")):
         server.post(f"{at}/ask", {"by": NASTY})
         server.post(f"{at}/trials/{number}/tell", {"value": 1.0, "note": note})
@@ -222,13 +222,13 @@ def test_a_hostile_file_harms_only_its_own_page(server: Server, hostile: Callabl
     path = server.folder / "hostile.db"
     hostile(path)
     for part in ("", "/trials", "/values", "/export/study.db", "/export/report.html"):
-        said = server.get(f"/api/studies/hostile{part}")
+        said = server.get(f"/api/v1/studies/hostile{part}")
         assert said.status == 409, part
         assert said.headers["content-type"] == "application/problem+json"
         assert str(server.folder) not in said.json["detail"]
     listed = {"hostile": "opening"}
     while "opening" in listed.values():  # a busy machine takes its time
-        listed = {own["name"]: own["state"] for own in server.get("/api/studies").json["studies"]}
+        listed = {own["name"]: own["state"] for own in server.get("/api/v1/studies").json["studies"]}
     assert listed["hostile"] == "bad"
     assert listed["line"] != "bad"
     assert server.get(f"{AT}/values").status == 200
@@ -250,10 +250,10 @@ def test_nothing_starts_programs_or_runs_what_it_reads() -> None:
 
 def test_a_file_put_in_anothers_place_is_opened_anew(server: Server, tmp_path: Path) -> None:
     line(server.folder, "swapped", told=2)
-    assert server.get("/api/studies/swapped/recommend").status == 200
+    assert server.get("/api/v1/studies/swapped/recommend").status == 200
     other = line(tmp_path, "other", told=5)
     assert other.path is not None
     os.replace(other.path, server.folder / "swapped.db")
-    assert server.get("/api/studies/swapped").json["measured"] == 5
-    assert server.post("/api/studies/swapped/ask").status == 200
+    assert server.get("/api/v1/studies/swapped").json["measured"] == 5
+    assert server.post("/api/v1/studies/swapped/ask").status == 200
     assert zn.Study.open(server.folder / "swapped.db").measured == 5

@@ -28,7 +28,7 @@ from zonal.web.server import Service
 from zonal.web.study_folder import Folder
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
-AT = "/api/studies/line"
+AT = "/api/v1/studies/line"
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def study(server: Server) -> Iterator[zn.Study]:
 
 
 def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
-    made = server.post("/api/studies", {"name": "made here", "recipe": RECIPE})
+    made = server.post("/api/v1/studies", {"name": "made here", "recipe": RECIPE})
     assert made.status == 201
-    assert made.headers["location"] == "/api/studies/made%20here"
+    assert made.headers["location"] == "/api/v1/studies/made%20here"
     assert made.json["address"] == "/studies/made%20here"
-    at = "/api/studies/made%20here"
+    at = "/api/v1/studies/made%20here"
     for number in range(6):
         (trial,) = server.post(f"{at}/ask").json
         assert trial["trial"] == number
@@ -59,6 +59,8 @@ def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
     spent = server.post(f"{at}/ask")
     assert spent.status == 409
     assert spent.json["title"] == "Budget spent"
+    assert spent.json["type"] == "/problems/budget-spent"
+    assert server.get(spent.json["type"]).status == 200
     assert "budget" in spent.json["detail"]
     (best,) = server.get(f"{at}/recommend").json
     here = Study.open(server.folder / "made here.db")
@@ -71,7 +73,7 @@ def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
 def test_a_sheet_says_how_long_a_look_took_over_http_too(server: Server) -> None:
     study = line(server.folder, "timed", times=[1, 2], overhead=1.0)
     number = study.ask().number
-    said = server.post("/api/studies/timed/sheet", {"csv": f"trial,value,time\n{number},0.5,1.5\n"})
+    said = server.post("/api/v1/studies/timed/sheet", {"csv": f"trial,value,time\n{number},0.5,1.5\n"})
     assert (said.status, said.json["new"]) == (200, 1)
     study.refresh()
     assert (study.trials[number].time, study.spent) == (1.5, 2.5)
@@ -81,7 +83,7 @@ def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, st
     (server.folder / "broken.db").write_text("nonsense")
     listed: dict[str, Any] = {"line": {"state": "opening"}}
     while any(own["state"] == "opening" for own in listed.values()):  # a busy machine takes its time
-        listed = {own["name"]: own for own in server.get("/api/studies").json["studies"]}
+        listed = {own["name"]: own for own in server.get("/api/v1/studies").json["studies"]}
     (server.folder / "broken.db").unlink()
     assert listed["line"]["measured"] == 4
     assert listed["line"]["best"] is None
@@ -103,7 +105,13 @@ def test_the_overview_never_opens_a_posterior(tmp_path: Path, monkeypatch: pytes
             sent.append(message)
 
         headers = [(b"host", b"localhost")]
-        scope = {"type": "http", "method": "GET", "path": "/api/studies", "query_string": b"", "headers": headers}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/api/v1/studies",
+            "query_string": b"",
+            "headers": headers,
+        }
         await service.app(scope, receive, send)
 
     def listed() -> Any:
@@ -201,7 +209,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/trials/0/tell", {}, 422, "value is missing", "value"),
         ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
         ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
-        ("/trials/99/tell", {"value": 1}, 409, "is not a trial of this study", None),
+        ("/trials/99/tell", {"value": 1}, 404, "is not a trial of this study", None),
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),
         ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),
@@ -224,7 +232,7 @@ def test_what_is_no_json_is_refused(server: Server, study: zn.Study) -> None:
     for body in (b"{", b'{"value": NaN}', b"[" * 100_000, b'{"note": "\\ud800"}', b"\xff"):
         assert server.post(f"{AT}/ask", body).status == 400
     assert server.post(f"{AT}/ask", b"n=1", **{"Content-Type": "text/plain"}).status == 415
-    assert server.get("/api/studies/nobody").status == 404
+    assert server.get("/api/v1/studies/nobody").status == 404
     assert server.get("/api/nothing").json["status"] == 404
 
 
@@ -266,7 +274,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
     assert events[-1][1]["events"][-1] == "Asked"
     late = [came - written for (_, _, came), written in zip(events[2:], wrote, strict=False)]
     assert min(late) < 2  # a busy machine may be late once
-    changes = read_events(server, "/api/events", 1)
+    changes = read_events(server, "/api/v1/events", 1)
     assert {"study", "event", "measured", "pending", "state"} <= changes[0][1].keys()
 
 
@@ -287,7 +295,7 @@ GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.db"))
 def test_golden_files_are_served(server: Server) -> None:
     for file in GOLDEN:
         shutil.copy(file, server.folder)
-        at = f"/api/studies/{file.stem}"
+        at = f"/api/v1/studies/{file.stem}"
         if file.stem == "classes":  # of the user's own: nothing to see, and what to do
             assert "Open it with" in server.get(at).json["detail"]
             continue
@@ -310,7 +318,7 @@ def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Stud
     def work() -> None:
         for n in itertools.count(20):
             start = time.monotonic()
-            assert server.get(f"/api/studies/slow/outlook?n={n}").status == 200
+            assert server.get(f"/api/v1/studies/slow/outlook?n={n}").status == 200
             slowly.append(time.monotonic() - start)
             if enough.is_set():
                 return
@@ -331,7 +339,7 @@ def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Stud
 
 
 def test_every_route_is_described_and_every_description_is_a_route(server: Server) -> None:
-    described = server.get("/api/openapi.json").json["paths"]
+    described = server.get("/api/v1/openapi.json").json["paths"]
     both = {(method.upper(), path) for path, own in described.items() for method in own}
     assert both == {(own.method, own.path) for own in routes.EVERY}
     for route in routes.EVERY:
@@ -367,3 +375,26 @@ def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
         with pytest.raises(Unknown):
             folder.entry(name)
     folder.end()
+
+
+def test_repeating_an_idempotency_key_does_nothing_twice(server: Server) -> None:
+    study = line(server.folder, "keys", told=2)
+    at = "/api/v1/studies/keys"
+    pending = [trial["trial"] for trial in server.post(f"{at}/ask", {"n": 2, "by": "robot"}).json]
+    requests: dict[str, Any] = {
+        "/observe": {"region": [[0, 0.5]], "value": 0.3, "by": "Ada"},
+        "/extend": {"n": 5, "by": "Ada"},
+        f"/trials/{pending[0]}/tell": {"value": 0.5, "by": "Ada"},
+        f"/trials/{pending[1]}/fail": {"note": "broke", "by": "Ada"},
+        "/trials/0/retract": {"by": "Ada"},
+    }
+    for number, (path, sent) in enumerate(requests.items()):
+        header = {"Idempotency-Key": f"request {number}"}
+        first, again = (server.post(at + path, sent, **header) for _ in range(2))
+        assert (first.status, again.status) == (200, 200), (path, again.json)
+        assert first.json == again.json, path
+    study.refresh()
+    assert (len(study.observations), study.budget) == (1, 35)
+    trials = server.get(f"{at}/trials").json
+    assert [trials["told_by"][n] for n in pending] == ["Ada", "Ada"]
+    assert [trials["by"][n] for n in pending] == ["robot", "robot"]

@@ -13,7 +13,7 @@ from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
-from zonal.errors import TrialError, whole_number
+from zonal.errors import UnknownTrial, whole_number
 from zonal.spaces import Region
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
         number = whole_number(trial, "a trial", 0)
     asked = state.asked[number] if 0 <= number < len(state.asked) else None
     if asked is None or identity not in (None, (state.created.id, asked.node, asked.replicate)):
-        raise TrialError(
+        raise UnknownTrial(
             f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
             "that ask() returned, or its number."
         )

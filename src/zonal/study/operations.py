@@ -27,7 +27,7 @@ from zonal.engine.expand import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
-from zonal.errors import InvalidInput, TrialError, listed, require, text, truth, whole_number
+from zonal.errors import InvalidInput, TrialError, UnknownTrial, listed, require, text, truth, whole_number
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
@@ -346,7 +346,7 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
     what = "observation" if observation else "trial"
     every = [entry for entry in history(study) if isinstance(entry[0], Observation) == observation]
     if number >= len(every):
-        raise TrialError(f"there is no such {what}; got {number}. There are {len(every)}, counted from 0.")
+        raise UnknownTrial(f"there is no such {what}; got {number}. There are {len(every)}, counted from 0.")
     record, (*_, now) = every[number]
     if now.value is None:
         how = "is pending" if now.state == "pending" else f"was {now.state}"

@@ -42,7 +42,8 @@ T = TypeVar("T")
 
 MOST_DIGITS = 18  # of a trial's number
 SHOWN_ROWS = 20
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
 ENDED = ("failed", "cancelled")
 SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
@@ -406,9 +407,12 @@ def time_of(cell: str) -> float | None:
 
 
 def _number(cell: str, what: str, fix: str) -> float:
-    number = parsed(cell)
-    if number is None:
-        fix = f"Write {cell.strip().replace(',', '.')}, with a point." if DECIMAL_COMMA.fullmatch(cell) else fix
+    """Return the number that a text means; a decimal comma is as good as a point, unless it may mark thousands."""
+    plain = cell.strip()
+    if THOUSANDS.fullmatch(plain):
+        fix = f"Is it {plain.replace(',', '.')} or {plain.replace(',', '')}? Write one of these."
+    number = parsed(plain.replace(",", ".") if DECIMAL_COMMA.fullmatch(plain) else plain)
+    if number is None or THOUSANDS.fullmatch(plain):
         raise InvalidInput(f"{what} must be a number", cell, fix)
     return number
 

@@ -39,7 +39,9 @@ from zonal.web.routes import BY, ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
-MEANT = {title: StudyFileError if kind is Unknown else kind for kind, (_, title) in STATUSES.items()}
+MEANT = {
+    f"/problems/{slug}": StudyFileError if kind is Unknown else kind for kind, (_, slug, _) in STATUSES.items()
+}
 FAILED = "Pass a finite number; fail() is for what could not be measured."
 Changed = list[Trial] | Observation | int | None  # what a method that changes a study returns
 P = ParamSpec("P")
@@ -95,7 +97,7 @@ class Connection:
         fits = parts.scheme in ("http", "https") and parts.netloc and head == "/studies" and name
         require(fits, "this is not the address of a study", address, fix)
         self.address, self.token, self.name = address, token, unquote(name)
-        self._base = f"{parts.scheme}://{parts.netloc}/api/studies/{name}"
+        self._base = f"{parts.scheme}://{parts.netloc}/api/v1/studies/{name}"
         # Without a proxy, which cannot reach this machine or a tunnel.
         local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         self._opener = build_opener(_NoRedirects, *([ProxyHandler({})] if local else []))
@@ -341,11 +343,11 @@ def _meant(error: HTTPError) -> ZonalError:
     """Return the error that the library would have raised here."""
     try:
         problem = json.load(error)
-        detail, title = str(problem["detail"]), str(problem["title"])
+        detail, kind = str(problem["detail"]), str(problem["type"])
     except (ValueError, KeyError, TypeError, OSError):
         return Refused(f"the server answered {error.code} {error.reason}.")
     if error.code != 422:
-        return MEANT.get(title, Refused)(detail)
+        return MEANT.get(kind, Refused)(detail)
     refusal = InvalidInput.__new__(InvalidInput)
     refusal.args = (detail,)
     return refusal

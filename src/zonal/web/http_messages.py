@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from zonal import __version__
 from zonal._types import Json
+from zonal.errors import StudyFileError
 from zonal.study.summary import Answer
 from zonal.web.handlers import Misspoken, dumped, need_field
 from zonal.web.routes import STATUSES, Schema
@@ -85,14 +86,15 @@ def tagged(request: Request, content: bytes, digest: str, kind: str) -> Response
 
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    status, title = next(answer for kind, answer in STATUSES.items() if isinstance(error, kind))
-    return problem(status, title, str(error), error.field if isinstance(error, Misspoken) else "")
+    status, kind, title = next(answer for known, answer in STATUSES.items() if isinstance(error, known))
+    return problem(status, title, str(error), error.field if isinstance(error, Misspoken) else "", kind)
 
 
 async def unreadable(request: Request, error: Exception) -> Response:
     """Answer that the system cannot read a file."""
     assert isinstance(error, OSError)
-    return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+    _, kind, title = STATUSES[StudyFileError]
+    return problem(409, title, f"the file cannot be read ({error.strerror}).", kind=kind)
 
 
 async def unfit(request: Request, error: Exception) -> Response:

@@ -37,10 +37,15 @@ figure svg { max-width: 100%; height: auto; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 3px 10px 3px 0; border-bottom: 1px solid #8884; vertical-align: top; }
-td.num, th.num { text-align: right; } dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; }
+td.n, th.n { text-align: right; } dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; }
 dt { color: #777; }
 dd { margin: 0; overflow-wrap: anywhere; } .answer { font-size: 1.15rem; white-space: pre-line; }
-@media print { body { max-width: none; } }
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+body { max-width: none; margin: 0; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
+figure, tr, dl { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
+table { width: 100%; font-size: 7pt; } th, td { padding: 1px 4px 1px 0; overflow-wrap: anywhere; }
+}
 """
 LONGEST = 400  # characters of a setting
 UNSET = (None, "", ())  # settings that say nothing
@@ -133,11 +138,12 @@ def _table(listing: Listing) -> str:
     for name, cells in listing.columns.items():
         if any(isinstance(cell, Probability) for cell in cells):
             columns[name] = [percent(cell) if isinstance(cell, Probability) else cell for cell in cells]
-    kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
+    kinds = ["" if any(isinstance(cell, str) for cell in cells) else " class=n" for cells in columns.values()]
 
     def row(tag: str, cells: Iterable[Cell]) -> str:
-        shown = (_marked(tag, _cell(cell), kind) for cell, kind in zip(cells, kinds, strict=True))
-        return f"<tr>{''.join(shown)}</tr>"
+        """Return a row without end tags, which HTML does not need and thousands of trials would repeat."""
+        shown = (f"<{tag}{kind}>{escape(_cell(cell))}" for cell, kind in zip(cells, kinds, strict=True))
+        return f"<tr>{''.join(shown)}\n"
 
     rows = list(zip(*columns.values(), strict=True))
     note = f"<p>The last {MAX_ROWS} of {len(rows)} rows.</p>" if len(rows) > MAX_ROWS else ""

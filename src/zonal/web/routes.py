@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from zonal._types import Json
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, UnknownTrial, ZonalError
+from zonal.web.answer_schemas import answer_schema
 
 Schema = Mapping[str, Json]  # of a value, as JSON Schema has it
 
@@ -23,14 +24,15 @@ class Unknown(ZonalError, LookupError):
     """There is no such study."""
 
 
-# Of errors, for programs; a client raises them again by their titles.
-STATUSES: dict[type[ZonalError], tuple[int, str]] = {
-    Unknown: (404, "Not found"),
-    TrialError: (409, "No such trial, or it has ended"),
-    BudgetSpent: (409, "Budget spent"),
-    Exhausted: (409, "Nothing left to ask for"),
-    StudyFileError: (409, "The study's file cannot be used"),
-    ZonalError: (422, "Refused"),
+# Of errors: the status, the type for programs, by which a client raises them again, and the title for people.
+STATUSES: dict[type[ZonalError], tuple[int, str, str]] = {
+    Unknown: (404, "no-such-study", "Not found"),
+    UnknownTrial: (404, "no-such-trial", "No such trial"),
+    TrialError: (409, "trial-ended", "The trial has ended"),
+    BudgetSpent: (409, "budget-spent", "Budget spent"),
+    Exhausted: (409, "nothing-left", "Nothing left to ask for"),
+    StudyFileError: (409, "file", "The study's file cannot be used"),
+    ZonalError: (422, "refused", "Refused"),
 }
 
 
@@ -39,7 +41,7 @@ class Route:
     """One operation. Its fields are in the body of a POST, or in the query of a GET."""
 
     method: str
-    path: str  # of those on a study, below /api/studies/{name}
+    path: str  # of those on a study, below /api/v1/studies/{name}
     operation: str  # the method of `Study`, if there is one
     about: str
     fields: Mapping[str, Schema] = field(default_factory=dict)  # `by` and `key` need not be sent
@@ -156,13 +158,16 @@ ROUTES = (
     Route("GET", "/export/report.html", "report", "One page for a colleague.", kind="text/html"),
 )  # fmt: skip
 
-STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
+STUDIES, STUDY = "/api/v1/studies", "/api/v1/studies/{name}"
 FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
     Route("POST", STUDIES, "", "Start a study from a recipe.",
           {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
-    Route("GET", "/api/events", "", "A stream of what changes in the folder.", kind=STREAM),
-    Route("GET", "/api/openapi.json", "", "This description."),
+    Route("GET", "/api/v1/events", "", "A stream of what changes in the folder.", kind=STREAM),
+    Route("GET", "/api/v1/openapi.json", "", "This description."),
+    Route("GET", "/api/v1/archive", "", "The studies that were put aside."),
+    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored."),
+    Route("POST", "/api/v1/archive/{name}/restore", "", "Bring a study back that was put aside."),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
@@ -204,7 +209,7 @@ def openapi_description(version: str) -> Schema:
 def _operation(route: Route) -> Schema:
     in_path: Mapping[str, Schema] = {"name": NAME, "trial": TRIAL}
     places = [_parameter(name, schema, "path") for name, schema in in_path.items() if f"{{{name}}}" in route.path]
-    words = re.sub("[{}]|/api", "", route.path).strip("/")
+    words = re.sub("[{}]|/api/v1", "", route.path).strip("/")
     called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
     operation: dict[str, Json] = {"summary": route.about, "operationId": called}
     if route.method == "POST":
@@ -223,13 +228,17 @@ def _operation(route: Route) -> Schema:
         places += [
             _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
         ]
-    media: Schema = {route.kind: {"schema": {}} if route.kind == "application/json" else {}}
+    below = route.path.removeprefix(STUDY).removeprefix("/api/v1")
+    schema = answer_schema(route.method, below, route.answer)
+    media: Schema = {route.kind: {"schema": schema} if route.kind == "application/json" else {}}
     errors: Schema = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused: Schema = {"description": "Refused: what was wrong, and what to do.", "content": errors}
-    answers: dict[str, Json] = {
-        "200": {"description": "Done.", "content": media},
-        "304": {"description": "Unchanged."},
-    }
+    status = "201" if (route.method, route.path) == ("POST", STUDIES) else "200"
+    answers: dict[str, Json] = {status: {"description": "Done.", "content": media}}
+    if status == "201":
+        answers["200"] = {"description": "It was there already.", "content": media}
+    if route.method == "GET":
+        answers["304"] = {"description": "Unchanged."}
     return {**operation, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
 
 

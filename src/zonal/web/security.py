@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import re
 from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
@@ -31,9 +32,13 @@ HEADERS = {
 }
 
 
-def problem(status: int, title: str, detail: str, field: str = "") -> Response:
-    """Return an error for programs and people (RFC 9457), with the wrong field if it is known."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+def problem(status: int, title: str, detail: str, field: str = "", kind: str = "") -> Response:
+    """Return an error for programs and people (RFC 9457), with the wrong field if it is known.
+
+    `kind` is what programs know it by; by default it follows from the title.
+    """
+    slug = kind or re.sub(r"\W+", "-", title.lower())
+    body = {"type": f"/problems/{slug}", "title": title, "status": status, "detail": detail}
     body |= {"field": field} if field else {}
     return JSONResponse(body, status, media_type="application/problem+json")
 

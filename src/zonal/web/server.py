@@ -77,11 +77,14 @@ class Service:
         endpoints = {
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
-            ("GET", "/api/events"): self._watch,
-            ("GET", "/api/openapi.json"): _always(
+            ("GET", "/api/v1/events"): self._watch,
+            ("GET", "/api/v1/openapi.json"): _always(
                 dumped(routes.openapi_description(__version__)), "application/json"
             ),
             ("GET", STUDY): self._head,
+            ("GET", "/api/v1/archive"): self._archived,
+            ("POST", f"{STUDY}/archive"): self._moving(self.folder.archive),
+            ("POST", "/api/v1/archive/{name}/restore"): self._moving(self.folder.restore),
             ("GET", f"{STUDY}/events"): self._events,
         }
         listed = [Route(path, answer, methods=[method]) for (method, path), answer in endpoints.items()]
@@ -92,6 +95,7 @@ class Service:
             Route("/", _page("index.html")),
             Route("/studies/{name}", _page("study.html")),
             Route("/login", self._sign_in),
+            Route("/problems/{kind}", _problem_page),
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
@@ -226,6 +230,19 @@ class Service:
         answer.headers["location"] = f"{STUDIES}/{quote(fields['name'])}"
         return answer
 
+    async def _archived(self, request: Request) -> Response:
+        return as_json(dumped({"studies": await run_in_threadpool(self.folder.archived)}))
+
+    def _moving(self, move: Callable[[str], None]) -> Handler:
+        """Return the handler that puts a study aside, or brings it back."""
+
+        async def answer(request: Request) -> Response:
+            given(await body(request), {}, ())
+            await run_in_threadpool(move, request.path_params["name"])
+            return as_json(dumped({"name": request.path_params["name"]}))
+
+        return answer
+
     async def _head(self, request: Request) -> Response:
         """Return the main facts of a study, and the answer if the posterior is available soon."""
         entry = await run_in_threadpool(self._entry, request)
@@ -321,6 +338,16 @@ def _always(content: bytes, kind: str) -> Handler:
         return Response(content, media_type=kind)
 
     return answer
+
+
+async def _problem_page(request: Request) -> Response:
+    """Say what a type of problem means."""
+    titles = {kind: title for _, kind, title in routes.STATUSES.values()}
+    title = titles.get(request.path_params["kind"])
+    if title is None:
+        raise HTTPException(404, "there is no page about this.")
+    text = f"{title}. Each answer of this type says in `detail` what was wrong and what to do.\n"
+    return Response(text, media_type="text/plain")
 
 
 def _page(name: str) -> Handler:

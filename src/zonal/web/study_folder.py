@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.errors import StudyFileError
+from zonal.errors import InvalidInput, StudyFileError
 from zonal.storage.journal import REPLACED, is_study
 from zonal.study.history import last_digest
 from zonal.study.study import Study
@@ -23,6 +23,7 @@ T = TypeVar("T")
 ENDING = ".db"
 NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
 MAX_OPEN = 64  # studies whose posteriors are kept in memory
+ARCHIVE = "archive"  # the folder of studies that were put aside
 MAX_KEPT = 50  # answers that are kept of each study
 MAX_NAME, ROOM = 255, 32  # bytes of the name of a file, and what SQLite and new files add to it
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))}
@@ -163,6 +164,37 @@ class Folder:
             exist_ok or taken is None, "name", "there is a study of this name", name, "Choose another name."
         )
         return self.path / (name + ENDING)
+
+    def archived(self) -> list[str]:
+        """Return the names of the studies that were put aside, in order."""
+        aside = self.path / ARCHIVE
+        names = [entry.name for entry in os.scandir(aside)] if aside.is_dir() else []
+        return sorted(name.removesuffix(ENDING) for name in names if name.endswith(ENDING) and _encoded(name))
+
+    def archive(self, name: str) -> None:
+        """Put a study aside: its file moves into the folder of archived ones, and comes back by `restore`."""
+        entry = self.entry(name)
+        aside = self.path / ARCHIVE
+        aside.mkdir(exist_ok=True)
+        self._move(entry.path, aside / entry.path.name)
+        with self._lock:
+            self._entries.pop(name, None)
+        entry.end()
+
+    def restore(self, name: str) -> None:
+        """Bring a study back that was put aside."""
+        if name not in self.archived():
+            raise Unknown(f"there is no archived study {name!r} in this folder.")
+        self._move(self.path / ARCHIVE / (name + ENDING), self.path / (name + ENDING))
+
+    def _move(self, source: Path, target: Path) -> None:
+        """Move a file; raise if there is another of its name."""
+        try:
+            os.link(source, target)  # unlike a rename, it never replaces another file
+        except FileExistsError:
+            fix = "Rename one of the two files."
+            raise InvalidInput("there is a study of this name already", target.stem, fix) from None
+        source.unlink()
 
     def end(self) -> None:
         """End all threads."""

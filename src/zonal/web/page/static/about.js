@@ -1,4 +1,6 @@
-// The model, and what to take away.
+// The model, what to take away, and putting a study aside.
+import { post } from "./api.js";
+import { dialogue } from "./dialog.js";
 import { h, put } from "./dom.js";
 import * as words from "./words.js";
 
@@ -79,5 +81,20 @@ export function downloads({ study }) {
       "From Python: ",
       h("span", { class: "mono" }, `zn.connect("${location.origin}${location.pathname}")`),
     ),
+    h(
+      "div",
+      { class: "acts" },
+      h("button", { class: "small", type: "button", onclick: () => archive(study) }, "Archive this study…"),
+    ),
   );
+}
+
+/** Put the study aside: nothing of it is lost. */
+function archive(study) {
+  const about =
+    "It is listed no more, and nobody can measure it here. Nothing is lost: the list of studies brings it back.";
+  dialogue(`Archive ${study.name}?`, about, [], "Archive it", async () => {
+    await post(`${study.base}/archive`);
+    location.assign("/");
+  });
 }

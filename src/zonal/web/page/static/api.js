@@ -65,4 +65,4 @@ async function send(url, text, said) {
 }
 
 /** The address of one study in the API. */
-export const address = (name) => `/api/studies/${encodeURIComponent(name)}`;
+export const address = (name) => `/api/v1/studies/${encodeURIComponent(name)}`;

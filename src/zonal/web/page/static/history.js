@@ -40,6 +40,12 @@ export class HistoryView {
         s("rect", { width: 22, height: 14, class: "bestband" }),
         s("path", { d: "M1 7H21", class: "bestline" }),
       ),
+      this.study.history?.number.length < this.study.head.measured &&
+        h(
+          "span",
+          {},
+          `computed after ${this.study.history.number.length} of ${this.study.head.measured} measurements`,
+        ),
       this.study.head.pending.length > 0 && key("pending", s("path", { d: "M11 2v10", class: "ticks" })),
     ];
   }

@@ -1,5 +1,5 @@
 // All studies of the folder.
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { $, h, put, s } from "./dom.js";
 import { calm, live } from "./live.js";
 import { begin } from "./new_study.js";
@@ -124,7 +124,7 @@ function show() {
 }
 
 const refresh = calm(async () => {
-  const answer = await get("/api/studies");
+  const answer = await get("/api/v1/studies");
   const before = new Map(studies.map((study) => [study.name, study]));
   // while a journal is read again, its card stays as it was
   studies = answer.studies.map((study) =>
@@ -137,6 +137,33 @@ const refresh = calm(async () => {
   if (answer.studies.some((study) => study.state === "opening")) setTimeout(refresh, 700); // its journal is still being read
 }, 500);
 
+/** The studies that were put aside, each of which can be brought back. */
+async function archived() {
+  const { studies: aside } = await get("/api/v1/archive");
+  const restore = (name) => async () => {
+    await post(`/api/v1/archive/${encodeURIComponent(name)}/restore`);
+    await archived();
+    refresh();
+  };
+  const line = (name) =>
+    h(
+      "li",
+      { "data-key": `aside-${name}` },
+      `${name} `,
+      h(
+        "button",
+        { class: "link", type: "button", "aria-label": `restore ${name}`, onclick: restore(name) },
+        "restore",
+      ),
+    );
+  $("archive").hidden = !aside.length;
+  put(
+    "archive",
+    h("summary", {}, `Archived: ${aside.length === 1 ? "1 study" : `${aside.length} studies`}`),
+    h("ul", {}, aside.map(line)),
+  );
+}
+
 $("new").addEventListener("click", begin);
 $("find").addEventListener("input", show);
 $("order").addEventListener("change", () => {
@@ -145,4 +172,5 @@ $("order").addEventListener("change", () => {
 });
 showPerson();
 refresh();
-live(() => "/api/events", refresh);
+archived();
+live(() => "/api/v1/events", refresh);

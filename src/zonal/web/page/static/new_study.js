@@ -193,7 +193,7 @@ export function begin() {
   const send = async (typed) => {
     if (!typed.name.trim()) throw new Mistyped("Give the study a name, such as ink-3.", "name");
     const recipe = state.kind === "recipe" ? typed.recipe : recipeOf(typed, state.rows);
-    const { name } = await post("/api/studies", { name: typed.name.trim(), recipe }).catch((problem) => {
+    const { name } = await post("/api/v1/studies", { name: typed.name.trim(), recipe }).catch((problem) => {
       problem.field = blamed(problem, state.rows);
       throw problem;
     });
