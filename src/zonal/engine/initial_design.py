@@ -77,7 +77,7 @@ def _corner(state: State, cell: int) -> int:
 
 def outer_child(state: State, row: int) -> int:
     """Return the child that is farthest from the middle of the space."""
-    children = (state.structure.parent == row).nonzero()[0].tolist()
+    children: list[int] = (state.structure.parent == row).nonzero()[0].tolist()
     bounds = np.array(state.problem.space.cell((0, 0)).bounds)
     middle, side = bounds.mean(axis=1), np.ptp(bounds, axis=1)
     return max(children, key=lambda child: float((np.abs(state.region(child).center - middle) / side).sum()))
