@@ -56,8 +56,6 @@ def fraction_of(state: State, cells: list[int]) -> list[int]:
     if free == depth or len(cells) != base**depth or state.problem.prices is not None:
         return []
     sums = [[at for at in range(free) if at != left_out] for left_out in range(free)]
-    if depth - free == 1:
-        sums = [list(range(free))]
 
     def belongs(row: int) -> bool:
         digits = [int(table.index[row]) // base ** (depth - 1 - at) % base for at in range(depth)]

@@ -55,6 +55,7 @@ Check = Callable[[Any, str, Any], Any]
 MAX_DESIGN_CELLS = 64
 MAX_FRACTIONED_CELLS = 1024  # of which a fraction is measured
 MIN_FREE_SPLITS = 3  # of that fraction: with fewer, too many axes would change together
+MIN_WHOLE_AXES = 2  # that the cells of the initial design would not split, without such a fraction
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
 DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
@@ -283,8 +284,8 @@ class Problem:
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none.
 
-        If a model is learned and there are too few measurements for cells that are smaller than the space along
-        every axis of a box, it is the depth of such cells all the same, and a fraction of them is used.
+        If a model is learned and the cells that can be paid for are as long as a box along several axes, it is the
+        depth of cells that are shorter along every axis all the same, and a fraction of them is used.
         """
         by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
         if self.empirical or not (by_default or getattr(self.policy, "initial_design", False)):
@@ -293,7 +294,7 @@ class Problem:
             return 0
         depth, axes = self.affordable_depth(h_max, n_measurements), len(self.space.axes or ())
         possible = self.learned and self.space.continuous and self.prices is None
-        if not (possible and MIN_FREE_SPLITS <= depth < axes <= h_max + 1):
+        if not (possible and MIN_FREE_SPLITS <= depth <= axes - MIN_WHOLE_AXES and axes <= h_max + 1):
             return depth
         even = self.space.count(axes) == self.space.arity**axes <= MAX_FRACTIONED_CELLS
         split = self.space.cell((axes, 0)).widths < self.space.cell((0, 0)).widths if even else np.zeros(1)
