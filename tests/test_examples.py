@@ -27,7 +27,7 @@ NAMES = {
     "dna": [*PLAYERS, "Zonal", *PEOPLE],
 }
 RIVALS = {  # in the second block of a page, with fewer runs
-    "radio_telescope": ["BoTorch"],
+    "radio_telescope": ["BoTorch", "BoTorch, matched prior"],
     "census": ["Zonal, UCB", "Zonal, GPOO", "halving", "BoTorch"],
     "dna": ["halving", "BoTorch"],
 }

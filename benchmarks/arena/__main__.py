@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from benchmarks.arena import report
-from benchmarks.arena.play import play_all, read, tasks_for, valid
+from benchmarks.arena.play import of_budgets, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
 from benchmarks.arena.summary import renewed, summarise
@@ -25,6 +25,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "arena.jsonl"
 @click.option(
     "--contestant", "names", multiple=True, type=click.Choice(list(ROSTER)), help="Only these contestants."
 )
+@click.option("--budget", "budgets", multiple=True, type=int, help="Only these numbers of measurements.")
 @click.option("--runs", default=30, show_default=True, help="Runs of each contestant on each problem.")
 @click.option("--costly-runs", default=10, show_default=True, help="Runs of those that take long.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
@@ -38,6 +39,7 @@ def main(
     groups: tuple[str, ...],
     problems: tuple[str, ...],
     names: tuple[str, ...],
+    budgets: tuple[int, ...],
     runs: int,
     costly_runs: int,
     jobs: int,
@@ -62,7 +64,8 @@ def main(
                 click.echo(f"{one.name} sits out: {' or '.join(one.packages)} is not installed", err=True)
         who = [one for one in present if not names or one.name in names]
         try:
-            failures = play_all(tasks_for(cases, who, runs, costly_runs, seed), results, jobs, accept_stale)
+            tasks = of_budgets(tasks_for(cases, who, runs, costly_runs, seed), budgets)
+            failures = play_all(tasks, results, jobs, accept_stale)
         except KeyboardInterrupt:
             click.echo("interrupted; what is finished is kept, and the same command goes on from there", err=True)
             sys.exit(130)

@@ -12,7 +12,7 @@ import os
 import subprocess
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,14 @@ def tasks_for(
                 together = [budgets] if one.anytime else [(n,) for n in budgets]
                 tasks += [Task(case.name, one.name, group, run, seed) for group in together]
     return tasks
+
+
+def of_budgets(tasks: list[Task], budgets: tuple[int, ...]) -> list[Task]:
+    """Return the tasks at some budgets only; all of them if none is named."""
+    if not budgets:
+        return tasks
+    limited = [replace(task, budgets=tuple(n for n in task.budgets if n in budgets)) for task in tasks]
+    return [task for task in limited if task.budgets]
 
 
 def play(task: Task) -> list[Line]:

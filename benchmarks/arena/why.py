@@ -11,6 +11,15 @@ WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
     ),
     "smooth draw, falling noise": "As above: one noise is learned for all sizes.",
     "rough draw, falling noise": "As above: one noise is learned for all sizes.",
+    "sparse": (
+        "The default learns one noise for all sizes and has no posterior over sparse vectors. Region sensing is "
+        "given the height of the signal and the noise."
+    ),
+    "one signal": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
+    "3 signals": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
+    "privacy": "One noise is learned for all sizes; who passes `noise=`, as it is published, gets the gain.",
+    "smooth draw, privacy": "As above: one noise is learned for all sizes.",
+    "rough draw, privacy": "As above: one noise is learned for all sizes.",
     "f1": "Three hills of nearly the same height: the guard's rounds are lost here, and few runs were played.",
     "f2": "One narrow spike, easily missed by the first sweep.",
 }

@@ -14,7 +14,7 @@ from benchmarks.arena import play as module
 from benchmarks.arena.__main__ import main
 from benchmarks.arena.contestants import Pick
 from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT, PAPER
-from benchmarks.arena.play import Task, attempt, play, play_all, read, tasks_for, valid
+from benchmarks.arena.play import Task, attempt, of_budgets, play, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import ACTING, CASES
 from benchmarks.arena.roster import ROSTER
 from benchmarks.arena.summary import renewed, summarise
@@ -169,3 +169,9 @@ def test_a_contestant_played_alone_is_added_to_what_stands() -> None:
     assert listed(renewed(old, summary(["f1", "f2"], some))["groups"]["peers"]) == added
     everybody = renewed(old, summary(["f1", "f2"], {**some, "random": 3}))
     assert listed(everybody["groups"]["peers"]) == [*some.items(), ("random", 3)]
+
+
+def test_only_the_budgets_that_are_named_are_played() -> None:
+    tasks = [Task("f1", "Zonal", (20,), 0, 0), Task("f1", "random", (20, 40, 80), 0, 0)]
+    assert of_budgets(tasks, ()) == tasks
+    assert of_budgets(tasks, (40, 80)) == [Task("f1", "random", (40, 80), 0, 0)]

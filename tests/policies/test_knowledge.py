@@ -341,3 +341,23 @@ def test_a_policy_that_chooses_what_may_not_be_measured_gets_a_clear_error(row: 
     ):
         tell(study, 7)
     assert len(study.pending) == 0
+
+
+def test_on_a_line_with_few_measurements_it_measures_as_ucb_does() -> None:
+    line = zn.Box([(0, 1)], smallest=1 / 64)
+    nodes = []
+    for policy in (zn.KnowledgeGradient(), zn.UCB()):
+        study = zn.Study(line, budget=9, policy=policy, rng=3)
+        tell(study, 9)
+        nodes.append([trial.node for trial in study.trials])
+    assert nodes[0] == nodes[1]
+    assert {depth for depth, _ in nodes[0]} == {6}
+
+
+@pytest.mark.parametrize("settings", [{"times": [1, 2], "overhead": 1.0}, {"max_replicates": 1}, {"cost": 2.0}])
+def test_few_measurements_on_a_line_keep_to_what_they_cost_and_may_be(settings: dict[str, Any]) -> None:
+    study = zn.Study(
+        zn.Box([(0, 1)], smallest=1 / 8), budget=8.0 if "max_replicates" not in settings else 8, **settings
+    )
+    study.optimize(wave)
+    assert 0 < study.spent <= 8

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from zonal.engine import checks, events
 from zonal.engine.costs import INITIAL_SHARE, SLACK
-from zonal.engine.expand import open_nodes, open_to_allowed, prepare
+from zonal.engine.expand import open_nodes, open_to_allowed, open_to_corners, prepare
 from zonal.engine.initial_design import of_depth
 from zonal.engine.policy import bound_policy, has_scale
 from zonal.engine.settings import Problem, Settings
@@ -67,6 +67,8 @@ def begin(settings: Settings) -> State:
         open_nodes(state, (state.structure.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in of_depth(state, created.opening) if created.opening else ():
         open_to_allowed(state, row)
+    if problem.policy.measures_internal_nodes:
+        open_to_corners(state)
     state.commit()
     _check_fit(state)
     warning = problem.space.partition.warning(n_affordable) if isinstance(problem.space, Space) else ""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from zonal._types import Flags
 from zonal.engine.events import Expanded, Split
+from zonal.engine.initial_design import fraction_of, of_depth, outer_child
 from zonal.engine.policy import bound_policy, views
 from zonal.engine.settings import is_of_user
 from zonal.engine.state import State
@@ -107,6 +108,16 @@ def open_to_allowed(draft: State, cell: int) -> None:
         parts = range(before, draft.structure.size)
         level = [part for part in parts if draft.structure.forbidden[part]]
         left -= len(parts)
+
+
+def open_to_corners(draft: State) -> None:
+    """Split the cells of the initial design towards their outer corners, if a fraction of all cells is used."""
+    depth = draft.created.opening
+    rows = fraction_of(draft, of_depth(draft, depth)) if depth else []
+    for _ in range(depth):
+        rows = [row for row in rows if draft.may_split(row) and not draft.structure.forbidden[row]]
+        open_nodes(draft, rows, expanded=False)
+        rows = [outer_child(draft, row) for row in rows]
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:

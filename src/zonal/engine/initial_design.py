@@ -23,6 +23,7 @@ def spread_out(state: State) -> tuple[int, ...]:
 
     A forbidden cell is replaced by one of its largest allowed parts. Slivers get as many measurements together as
     their size is worth, or a few. Where only leaves may be measured, every cell is replaced by one of its leaves.
+    Of a fraction of all cells the outer corners are measured.
     """
     table, base = state.structure, state.problem.space.arity
 
@@ -30,19 +31,21 @@ def spread_out(state: State) -> tuple[int, ...]:
         depth = int(table.depth[row])
         return scattered(int(table.index[row]), depth, state.counts[depth], base)
 
-    cells = _fraction(state, sorted(of_depth(state, state.created.opening), key=place))
+    cells = sorted(of_depth(state, state.created.opening), key=place)
+    fraction = fraction_of(state, cells)
+    cells = fraction or cells
     parts = [allowed_within(state, row) if table.forbidden[row] else row for row in cells]
     chosen = [
         part for part, wanted in zip(parts, _wanted(state, cells), strict=True) if wanted and part is not None
     ]
     if state.problem.policy.measures_internal_nodes:
-        return tuple(chosen)
+        return tuple(_corner(state, row) for row in chosen) if fraction else tuple(chosen)
     leaves = (row if table.leaf[row] else _leaf_within(state, row) for row in chosen)
     return tuple(row for row in leaves if row is not None)
 
 
-def _fraction(state: State, cells: list[int]) -> list[int]:
-    """Return the cells, or a regular fraction of them if they are more than can be paid for.
+def fraction_of(state: State, cells: list[int]) -> list[int]:
+    """Return a regular fraction of the cells of the initial design; none if all of them can be paid for.
 
     It is a fractional factorial design. Splits down to the depth that can be paid for are combined freely; which
     part is taken at each later split is a sum of those before, modulo the number of parts. So every axis is seen
@@ -51,10 +54,8 @@ def _fraction(state: State, cells: list[int]) -> list[int]:
     table, depth, base = state.structure, state.created.opening, state.problem.space.arity
     free = min(depth, state.problem.affordable_depth(state.h_max, state.n_affordable))
     if free == depth or len(cells) != base**depth or state.problem.prices is not None:
-        return cells
+        return []
     sums = [[at for at in range(free) if at != left_out] for left_out in range(free)]
-    if depth - free == 1 or free < 3:
-        sums.insert(0, list(range(free)))
 
     def belongs(row: int) -> bool:
         digits = [int(table.index[row]) // base ** (depth - 1 - at) % base for at in range(depth)]
@@ -62,6 +63,22 @@ def _fraction(state: State, cells: list[int]) -> list[int]:
         return all(digit == sum(digits[j] for j in sums[at % len(sums)]) % base for at, digit in later)
 
     return [row for row in cells if belongs(row)]
+
+
+def _corner(state: State, cell: int) -> int:
+    """Return the outer corner of a cell: half of it along every axis. Few measurements tell most far out."""
+    table, row = state.structure, cell
+    while table.depth[row] < 2 * state.created.opening and not table.leaf[row]:
+        row = outer_child(state, row)
+    return cell if table.forbidden[row] else row
+
+
+def outer_child(state: State, row: int) -> int:
+    """Return the child that is farthest from the middle of the space."""
+    children: list[int] = (state.structure.parent == row).nonzero()[0].tolist()
+    bounds = np.array(state.problem.space.cell((0, 0)).bounds)
+    middle, side = bounds.mean(axis=1), np.ptp(bounds, axis=1)
+    return max(children, key=lambda child: float((np.abs(state.region(child).center - middle) / side).sum()))
 
 
 def _wanted(state: State, cells: list[int]) -> list[bool]:

@@ -155,6 +155,7 @@ def _bound(problem: Problem, state: State) -> CheckedPolicy:
             room=problem.frame.max_nodes,
             sign=problem.sign,
             zero=state.prior_mean,
+            line=problem.line,
         )
     )
     require(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")

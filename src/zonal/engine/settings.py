@@ -55,8 +55,9 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, Any]  # the las
 T = TypeVar("T")
 
 MAX_DESIGN_CELLS = 64
-MIN_DESIGN_CELLS = 4  # if half of the measurements pay for them: fewer show too little of a function
 MAX_FRACTIONED_CELLS = 1024  # of which a fraction is measured
+MIN_FREE_SPLITS = 3  # of that fraction: with fewer, too many axes would change together
+MIN_WHOLE_AXES = 2  # that the cells of the initial design would not split, without such a fraction
 MAX_MEASUREMENTS = 1_000_000  # assumed for a budget where measurements cost almost nothing
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
@@ -278,23 +279,30 @@ class Problem:
     def initial_depth(self, h_max: int, n_measurements: int) -> int:
         """Return the depth of the initial design, 0 for none.
 
-        If there are too few measurements for cells that are smaller than the space along every axis of a box, it
-        is the depth of such cells all the same, and a fraction of them is measured.
+        If a model is learned and the cells that can be paid for are as long as a box along several axes, it is the
+        depth of cells that are shorter along every axis all the same, and a fraction of them is used.
         """
         by_default = not self.policy.expands_fully and (self.learned or self.policy.measures_internal_nodes)
         if self.model_free or not (by_default or getattr(self.policy, "initial_design", False)):
             return 0
+        if self.learned and self.line and n_measurements < getattr(self.policy, "design_from", 0):
+            return 0
         depth, axes = self.affordable_depth(h_max, n_measurements), len(self.space.axes or ())
-        if not (0 < depth < axes <= h_max + 1 and self.space.continuous and self.prices is None):
+        possible = self.learned and self.space.continuous and self.prices is None
+        if not (possible and MIN_FREE_SPLITS <= depth <= axes - MIN_WHOLE_AXES and axes <= h_max + 1):
             return depth
         even = self.space.partition.count(axes) == self.space.arity**axes <= MAX_FRACTIONED_CELLS
         split = self.space.cell((axes, 0)).widths < self.space.cell((0, 0)).widths if even else np.zeros(1)
         return axes if split.all() else depth
 
+    @property
+    def line(self) -> bool:
+        """Whether the space is a single axis with distances."""
+        return self.space.continuous and len(self.space.axes or ()) == 1
+
     def affordable_depth(self, h_max: int, n_measurements: int) -> int:
-        """Return the depth whose cells are at most 2/5 of the measurements, or 4 where these are half of them."""
-        half = min(n_measurements // 2, MIN_DESIGN_CELLS)
-        max_cells = min(max(2 * n_measurements // 5, half, 2), MAX_DESIGN_CELLS)
+        """Return the depth whose cells are at most 2/5 of the measurements."""
+        max_cells = min(max(2 * n_measurements // 5, 2), MAX_DESIGN_CELLS)
         return len([*takewhile(lambda count: 0 < count <= max_cells, self.counts(h_max)[1:])])
 
     def is_forbidden(self, region: Region) -> bool:

@@ -123,6 +123,7 @@ class PolicyContext:
     room: int  # most nodes that the belief should track
     sign: float = 1.0  # the factor that turns the user's values into rewards
     zero: float = 0.0  # the reward that the tree's means are relative to
+    line: bool = False  # whether the space is a single axis with distances
 
 
 class Shape(Protocol):
@@ -281,6 +282,8 @@ class Policy:
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
         budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
         tree starts with its own choice, which under a model that is still to be learned is a blind one.
+    design_from : int
+        On a single axis whose kernel is learned, the number of measurements from which there is an initial design.
     bound_class : class
         Called with the policy and a context.
     """
@@ -290,6 +293,7 @@ class Policy:
     measures_internal_nodes: bool = False
     cost_aware: bool = False
     initial_design: bool = False
+    design_from: ClassVar[int] = 0
     bound_class: ClassVar[type[BoundPolicy]] = BoundPolicy
 
     def depth(self, shape: Shape, budget: int) -> int:

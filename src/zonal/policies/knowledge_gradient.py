@@ -6,10 +6,14 @@ rounds while the kernel is learned, follows the highest raw means down the tree 
 against fits that explain a narrow peak as noise. While nothing stands out from the noise, a region is measured
 only after its parent: a peak that large regions only hint at is found sooner by halving than by chance. The
 recommendation is the smallest region with the highest posterior mean.
+
+On a line with fewer than ten measurements and a kernel to be learned, large regions hide too much of what little
+can be seen: there it measures the smallest region with the highest upper bound.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +35,7 @@ from zonal.policies.base import (
     best_mean,
     candidates,
 )
+from zonal.policies.beta import log_pi_t
 from zonal.policies.cost_aware import highest, largest, payable, with_default_time
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
@@ -41,7 +46,8 @@ CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes 
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
-FEW = 10  # measurements: with fewer there is none to spare for going step by step
+FEW = 10  # measurements: on a line with fewer, none can be spared for large regions
+THETA = 0.1  # the probability with which upper bounds may fail where there are few
 SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
 MOST_FOLLOWED = 2  # measurements at a smallest region by the guard
 
@@ -99,6 +105,8 @@ class BoundKnowledgeGradient(BoundPolicy):
         members = views()
         if not self.context.learned:
             return self._largest_gain(tree, members, self.questions(tree, views))
+        if self.context.line and self.context.budget < FEW and not self.context.opening:
+            return self._highest_bound(tree, t)
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.context.opening
         guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
@@ -106,10 +114,19 @@ class BoundKnowledgeGradient(BoundPolicy):
         choice = self._guarded(tree, unseen) if guard else None
         if choice is not None:
             return choice
-        by_steps = vague and self.context.budget >= FEW
-        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=by_steps)
+        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         # Until something stands out, the models cannot tell what longer measurements would show.
         return self._largest_gain(tree, members, questions, free=not vague)
+
+    def _highest_bound(self, tree: Tree, t: int) -> Choice:
+        """Return the smallest region with the highest upper bound, as `UCB` does."""
+        smallest = tree.smallest.nonzero()[0]
+        rows = payable(tree, smallest[tree.askable[smallest]])
+        if not len(rows):
+            rows = tree.askable.nonzero()[0]
+        beta = 2 * (math.log(len(smallest)) + log_pi_t(t) - math.log(THETA))
+        row = best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], self.context.tie)
+        return with_default_time(tree, row) or row
 
     def _guarded(self, tree: Tree, unseen: Rows) -> Choice | None:
         """Return the guard's measurement, None if it has none; what was never covered goes before a repeat."""
@@ -248,6 +265,7 @@ class KnowledgeGradient(Policy):
     depths: Literal["any", "smallest"] = "any"
     measures_internal_nodes = True
     cost_aware = True
+    design_from = FEW
     bound_class = BoundKnowledgeGradient
 
     def __post_init__(self) -> None:

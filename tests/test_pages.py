@@ -1,0 +1,65 @@
+"""What `make pages-check` plays again is on the pages, and a page that shows something else is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_pages", DOCS / "check_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    path = list(sys.path)
+    sys.modules[spec.name] = module  # where its dataclasses look up their types
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = path
+    return module
+
+
+pages = load()
+
+
+@pytest.mark.parametrize("row", pages.ROWS, ids=lambda row: f"{row.page}, {row.name}")
+def test_every_row_is_on_its_page_and_a_change_of_one_number_is_noticed(row: pages.Row) -> None:  # type: ignore[name-defined]
+    shown = row.shown()
+    number = next(word for word in reversed(pages.words(shown)) if word[:1].isdigit())
+    changed = shown.replace(number, "7.77")
+    assert replace(row, again=lambda: shown).difference() == ""
+    assert replace(row, again=lambda: changed).difference().startswith("shows ")
+
+
+def test_a_page_that_differs_fails_with_its_name_and_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (replace(pages.ROWS[at], again=pages.ROWS[at].shown) for at in (0, 1))
+    monkeypatch.setattr(pages, "ROWS", (first, replace(second, again=lambda: "cost-aware 1.0")))
+    assert pages.main(["radio"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert ": ok (" in lines[0]
+    assert lines[1].startswith("docs/radio_telescope.md, box, by the clock, cost-aware: shows cost-aware")
+    monkeypatch.setattr(pages, "ROWS", (first,))
+    assert pages.main(["radio"]) == 0
+
+
+def test_data_that_is_not_here_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS.parent / "examples"))
+    monkeypatch.setattr(pages, "DATA", tmp_path)
+    assert pages.main(["census"]) == 0
+    assert "skipped: census_au_sa2.csv is not in" in capsys.readouterr().out
+
+
+def test_the_arena_is_what_its_results_give() -> None:
+    assert pages.arena() == ""
