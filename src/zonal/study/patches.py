@@ -152,7 +152,7 @@ def _patch(group: list[RegionProbability], beyond: Callable[[float], float]) -> 
         bounds = np.array([region.bounds for region in regions])
         extent = np.stack([bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)], axis=1)
     else:
-        edges = np.array([region.edges for region in regions])
+        edges = np.array([[part[2] for _, part in region.along] for region in regions])
         places = [_place(axis, edges[:, j], pull) for j, axis in enumerate(regions[0].space.axes)]
         centroid, extent = np.array([middle for middle, _ in places]), np.array([ends for _, ends in places])
     return Patch(
