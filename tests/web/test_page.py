@@ -653,7 +653,7 @@ def test_the_form_asks_for_the_token_once(browser: Any, tmp_path: Path) -> None:
         tab.checked()
         tab.page.get_by_label("token").fill("a-token-of-a-test-0123456789")
         tab.page.keyboard.press("Enter")
-        tab.shows("list", "3 of 30 measured")
+        tab.shows("progress", "3 of 30")  # the link that was asked for
         assert tab.page.evaluate("document.cookie") == ""
 
 
