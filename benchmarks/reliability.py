@@ -18,10 +18,11 @@ import numpy as np
 
 import zonal as zn
 from benchmarks import marked, reliability_problems
-from benchmarks.reliability_problems import CLASSES, PLATES, ROUGH, numbers, problem, standard_error
+from benchmarks.reliability_problems import CLASSES, NUMBERS, PLATES, ROUGH, numbers, problem, standard_error
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 FEWEST = 30  # campaigns of a bin
+SAME = 1.2  # N that differ by no more have the same colour
 WITHIN = 1.6449  # standard deviations either side that hold 90 %
 AHEAD = 5  # measurements of the outlook
 Task = tuple[str, int, int, int]  # class, N, run, seed
@@ -123,6 +124,9 @@ def page(path: Path) -> None:
     marked.put("by class", marked.table(*_table(lines, [])), PAGE)
     marked.put("P(best)", marked.table(*_bins(lines)), PAGE)
     marked.put("outlook", marked.table(*_outlooks(lines)), PAGE)
+    seeds = ", ".join(map(str, sorted({line["seed"] for line in lines})))
+    total = f"{len(lines)} campaigns, seed {seeds}. Of {len(lines)} intervals {intervals(lines).mean():.0%} held, "
+    marked.put("all", f"{total}of the gaps {gaps(lines).mean():.0%}.", PAGE)
     below = [f"{name} ({', '.join(what)})" for name, what in shortfalls(lines).items()]
     marked.put("below", "\n".join(f"- {text}" for text in below) or "None.", PAGE)
 
@@ -261,8 +265,9 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
                 lw=2,
                 label="bound" if row == 0 else None,
             )
-            for rank, chosen in enumerate(by_class[name].values()):
-                label = ("first N (12)", "20", "40", "80")[rank] if row == 0 else None
+            for number, chosen in by_class[name].items():
+                rank = int(np.searchsorted(NUMBERS, number / SAME))  # 24, 48 and 96 as 20, 40 and 80
+                label = str(NUMBERS[rank]) if row == 0 else None
                 ax.plot(
                     held(chosen).mean(), row + 0.15 * (rank - 1.5), "o", ms=6, color=colours[rank], label=label
                 )
