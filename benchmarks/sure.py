@@ -39,7 +39,7 @@ def campaign(name: str, run: int, budget: int, tolerance: float | None = None) -
     study = zn.Study(SPACE, budget=budget, rng=search, kernel=kernel, noise=noise)
     study.optimize(measure, tolerance=tolerance)
     best = study.recommend()
-    truth, average = max(map(measure.average, SPACE.every(8))), measure.average(best.region)
+    truth, average = max(map(measure.average, SPACE.partition.leaf_regions(8))), measure.average(best.region)
     return abs(average - best.mean) <= WITHIN * best.std, truth - average <= best.gap
 
 
