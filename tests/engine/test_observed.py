@@ -63,8 +63,8 @@ def test_regions_that_are_no_nodes_are_not_split_towards() -> None:
     model: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.3), "noise": 0.1}
     first, other = (zn.Study(box, budget=20, rng=1, **model) for _ in range(2))
     first.observe([(0.1, 0.3)] * 4, 1.0)
-    assert first._state.off_tree_slots
-    assert first._state.structure.size == zn.Study(box, budget=20, rng=1, **model)._state.structure.size
+    (_, event), h_max = first._state.observed[0], first._state.h_max
+    assert first._state.problem.node_path(event.region, h_max) is None
     other.observe([(0.25, 0.3125)] * 4, -9.0)  # a smallest cell, of little promise
     assert not other._state.off_tree_slots
 
