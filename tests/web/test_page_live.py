@@ -62,7 +62,7 @@ def measuring(path: Path) -> Iterator[list[int]]:
 def press(page: Any, target: Any) -> None:
     """Press the mouse on something, hold it as people do, and let go."""
     box = target.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + min(box["height"] / 2, 20))
+    target.hover(position={"x": box["width"] / 2, "y": min(box["height"] / 2, 20)})
     page.mouse.down()
     page.wait_for_timeout(HOLD)
     page.mouse.up()

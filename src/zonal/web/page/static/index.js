@@ -94,7 +94,9 @@ const ORDERS = {
   state: (a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || ORDERS.changed(a, b),
 };
 let studies = [],
-  listed = []; // names, in the order in which they are shown
+  listed = [], // names, in the order in which they are shown
+  pressed = false, // whether a pointer is down: what it is on must stay until it is let go
+  late = false; // whether something is to be shown then
 
 /** The order in which studies are shown. Nothing moves under a pointer or a finger: it changes when nobody is there. */
 function ordered() {
@@ -110,6 +112,8 @@ function ordered() {
 }
 
 function show() {
+  late = pressed;
+  if (pressed) return;
   const shown = ordered();
   $("sorting").hidden = studies.length < 2;
   const none = h(
@@ -164,6 +168,15 @@ async function archived() {
   );
 }
 
+/** Show what came while a pointer was down, after its click. */
+function released() {
+  pressed = false;
+  setTimeout(() => late && show());
+}
+
+addEventListener("pointerdown", () => (pressed = true), true);
+addEventListener("pointerup", released, true);
+addEventListener("pointercancel", released, true);
 $("new").addEventListener("click", begin);
 $("find").addEventListener("input", show);
 $("order").addEventListener("change", () => {
