@@ -30,7 +30,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     In a fresh clone each would otherwise rewrite all of them, at the same time.
     """
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell; tests press it
+    # Tests press Ctrl-C, which processes in the background of a shell ignore.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(session.config, "workerinput", {"workerid": "gw0", "workercount": 1})
     number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
     files = sorted(HERE.rglob("test_*.py")) if count > 1 else []
