@@ -216,6 +216,18 @@ class Tree:
         twin.relative[:size], twin.relative[size:] = self.relative, noise
         return twin
 
+    def with_windows(self, mean: Floats, std: Floats) -> Tree:
+        """Return the table with regions outside the tree as further rows, to compare them with the nodes.
+
+        They have the smallest size, and are in no node.
+        """
+        more = np.repeat(np.array([[-1], [-1], [-1], [-1], [-1]]), len(mean), axis=1)
+        flags = np.repeat(np.array([[False], [False], [True], [False]]), len(mean), axis=1)
+        twin = Tree(self)._shaped(np.concatenate((self._ints, more), axis=1))
+        twin = twin._flagged(np.concatenate((self._flags, flags), axis=1))
+        twin.mean, twin.std = np.append(self.mean, mean), np.append(self.std, std)
+        return twin
+
     @property
     def leaf(self) -> Flags:
         """Whether each node has no children."""

@@ -7,16 +7,18 @@ kernel and the space only. The state is a draft: every change puts another value
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal._types import Ints
 from zonal.engine import events
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.stats import UNMEASURED
+from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
 
@@ -72,7 +74,7 @@ def _claim(state: State, event: events.Claimed) -> None:
 
 def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
-    table, number, pending = state.structure, event.number, state.pending
+    number, pending = event.number, state.pending
     if number in pending:
         row = pending[number].row
         state.pending = _without(pending, number)
@@ -95,7 +97,7 @@ def _tell(state: State, event: events.Told) -> None:
     else:
         tally = state.tallies.get(row, UNMEASURED).append(state.problem.sign * event.value, event.sem, weight)
         state.tallies = {**state.tallies, row: tally}
-        _add_reward(state, int(table.slot[row]), event.value, event.sem, state.noise_std(row), weight)
+        _add_reward(state, state.measured_slot(row), event.value, event.sem, state.noise_std(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
@@ -340,18 +342,36 @@ def _track_footprints(state: State, keys: NDArray[Any], total: float = 1.0) -> N
 
 def _track_nodes(state: State, first: int, keys: NDArray[Any]) -> None:
     """Have the belief track new nodes, from row `first` on, except those observed before."""
-    if state.off_tree_slots:
-        rows = range(first, state.structure.size)
-        earlier_slots = [state.off_tree_slots.get(state.region(row).key, -1) for row in rows]
-        fresh = np.array([slot < 0 for slot in earlier_slots])
-        slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, earlier_slots)
-        state.structure, keys = state.structure.at_slots(first, slots), keys[:, fresh]
-        state.off_tree_slots = {
-            key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots
-        }
+    regions = None
+    if state.off_tree_slots or state.feedback_slots is not None:
+        regions = [state.region(row) for row in range(first, state.structure.size)]
+    if state.off_tree_slots and regions is not None:
+        slots, keys = _reused_slots(state, [region.key for region in regions], keys)
+        state.structure = state.structure.at_slots(first, slots)
     if keys.shape[1]:
         _track_footprints(state, keys)
+    if state.feedback_slots is not None and regions is not None:
+        _track_measured(state, regions)
     state.columns_current = False  # the table has grown, even where nothing new is tracked
+
+
+def _track_measured(state: State, regions: Sequence[Region]) -> None:
+    """Have the belief track what is measured of new nodes too, where that is not what is judged of them."""
+    assert state.feedback_slots is not None
+    keys = state.tracked.layout.keys(footprints_of(regions, state.problem.target))
+    slots, keys = _reused_slots(state, [state.functional_key(region, None) for region in regions], keys)
+    state.feedback_slots = np.concatenate((state.feedback_slots, slots))
+    if keys.shape[1]:
+        _track_footprints(state, keys)
+
+
+def _reused_slots(state: State, names: Sequence[Hashable], keys: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+    """Return the slots of new nodes, of those observed before the earlier ones, and the keys of the others."""
+    earlier_slots = [state.off_tree_slots.get(name, -1) for name in names]
+    fresh = np.array([slot < 0 for slot in earlier_slots])
+    slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, earlier_slots)
+    state.off_tree_slots = {key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots}
+    return slots, keys[:, fresh]
 
 
 def _concatenated(families: list[Any]) -> list[NDArray[Any]]:

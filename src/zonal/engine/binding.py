@@ -30,7 +30,7 @@ def bound_policy(state: State) -> BoundPolicy:
 
 
 def _bind(problem: Problem, state: State) -> BoundPolicy:
-    space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
+    space, target, h_max, model = problem.space, problem.target, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
     lines = [axis for axis in space.axes or () if not axis.is_categorical]
     bound = problem.policy.bind(
@@ -40,12 +40,12 @@ def _bind(problem: Problem, state: State) -> BoundPolicy:
             budget=state.n_affordable,
             h_max=h_max,
             variation=Variation(
-                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
+                reaches=lambda: np.array([space.reach(depth, target) for depth in range(h_max + 2)]),
                 smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
                 spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
                 noise_learned=problem.unknowns.noise,
-                endless=not all(axis.measure(feedback).ends for axis in lines),
+                endless=not all(axis.measure(target).ends for axis in lines),
             ),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
@@ -69,7 +69,7 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
     bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
-        cells = [space.cell(node, problem.feedback) for node in space.representative_cells(depth, TYPICAL_CELLS)]
+        cells = [space.cell(node, problem.target) for node in space.representative_cells(depth, TYPICAL_CELLS)]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
         log_members[depth] = math.log(space.n_descendants(depth, bottom))
     tiny = 1e-12 * kernel.point_variance  # less is rounding

@@ -20,7 +20,8 @@ from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
 from zonal.errors import require, warn_user
 from zonal.gp.hyperparameters import Fit
-from zonal.spaces import Region, Space
+from zonal.kernels.feedback import footprints_of
+from zonal.spaces import Region, Space, with_feedback
 
 NO_NODE = (
     "StoOO learns about a region only from measurements of that region, and this one is not a node, "
@@ -41,10 +42,7 @@ def begin(settings: Settings) -> State:
     n_affordable = problem.n_affordable(cheapest)
     h_max = problem.checked_depth(problem.policy.depth(problem.space, n_affordable), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
-    (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
-    is_average = abs(total - 1) <= TOTAL_TOLERANCE
-    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-    require(is_average, "the feedback of a study must be an average", problem.feedback, fix)
+    _check_averages(problem, root)
     noise = problem.noise_of(root)
     if problem.unknowns.noise and not problem.noise_falls_with_weight:
         guess = problem.learner.begin().fit.model.noise or 0.0
@@ -74,6 +72,18 @@ def begin(settings: Settings) -> State:
     return state
 
 
+def _check_averages(problem: Problem, root: Region) -> None:
+    """Raise if the feedback or the target is no average, or the belief knows only what was measured."""
+    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
+    for name, by in {"feedback": problem.feedback, "target": problem.target}.items():
+        (total,) = problem.frame.layout.totals(footprints_of([with_feedback(root, by)], problem.target))
+        is_average = abs(total - 1) <= TOTAL_TOLERANCE
+        require(is_average, f"the {name} of a study must be an average", by, fix)
+    known = problem.measures_target or not problem.empirical
+    fix = "Leave target= out, or use a policy with a Gaussian belief, such as GPOO."
+    require(known, "empirical means are of what is measured, and of no other target", problem.target, fix)
+
+
 def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     """Return the depth of the initial design: it costs at most 2/5 of the budget, travel included."""
     prices, budget = problem.prices, problem.settings.budget
@@ -99,7 +109,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     if event.minus is not None:
         _check_functional(state, state.region(row), event)
     else:
-        _check_exact(state, int(state.structure.slot[row]), event.value, event.sem, state.noise_std(row))
+        _check_exact(state, state.measured_slot(row), event.value, event.sem, state.noise_std(row))
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
@@ -145,7 +155,7 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
     for event in observations:
         region, sem = event.region, event.sem
         able = not problem.empirical or (
-            state.measured_as_asked(region, event.minus) and state.find(region) is not None
+            state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
         )
         require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:

@@ -132,7 +132,8 @@ class Recommendation:
     Attributes
     ----------
     region : Region
-    node : (depth, index)
+    node : (depth, index) or None
+        None for a window, which is not a node of the tree.
     mean, std : float
         Posterior mean and standard deviation of its average.
     gap : float
@@ -148,7 +149,7 @@ class Recommendation:
     """
 
     region: Region
-    node: Node
+    node: Node | None
     mean: float
     std: float
     _draw: Callable[[], tuple[float, float]]  # gap and probability_best

@@ -33,7 +33,7 @@ from zonal.gp.kernel_families import frame_of
 from zonal.gp.model import Model, ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
-from zonal.kernels.feedback import Feedback, Mean
+from zonal.kernels.feedback import Beam, Feedback, Mean
 from zonal.kernels.spectrum import Motif
 from zonal.policies.base import INDEX_LIMIT, BoundPolicy, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
@@ -65,6 +65,7 @@ class Given(TypedDict, total=False):
     noise: Noise | None
     mean: float | None
     feedback: Feedback | None
+    target: Feedback | None
     policy: Policy | None
     rng: int | np.random.Generator | None
     max_replicates: int | None
@@ -89,6 +90,12 @@ def checked_feedback(feedback: Any, space: Any) -> Feedback:
 
 def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
     return checked_feedback(Mean() if feedback is None else feedback, space)
+
+
+def _target(target: Any, name: str, space: Any) -> Feedback | None:
+    if target is not None and not isinstance(target, Feedback):
+        raise InvalidInput("target must be a feedback", target, "Pass what is judged, such as zn.Mean().")
+    return None if target is None else checked_feedback(target, space)
 
 
 def _policy(policy: Any, name: str, space: Any) -> Any:
@@ -153,6 +160,15 @@ class Settings:
     overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
     travel: Travel | None = field(default=None, metadata=_by(_function_or(checked_travel)))
     cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
+    target: Feedback | None = field(default=None, metadata=_by(_target))  # None: see `judged`
+
+    @property
+    def judged(self) -> Feedback:
+        """What of a region is judged: the target; by default its mean if a beam measures it, else the feedback."""
+        if self.target is not None:
+            return self.target
+        model_free = self.policy is not None and self.policy.model_free  # it knows only what was measured
+        return Mean() if isinstance(self.feedback, Beam) and not model_free else self.feedback
 
     @property
     def priced(self) -> bool:
@@ -222,12 +238,14 @@ class Problem:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.space = settings.space
-        self.feedback = settings.feedback
+        self.feedback = settings.feedback  # what is measured of a region
+        self.target = settings.judged  # what is judged of it
+        self.measures_target = self.feedback == self.target
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.empirical = self.policy.model_free  # the belief has no models
         self.unknowns = _unknowns(settings, self.empirical)  # what is learned
-        self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
+        self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.empirical)
         self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
         noise = settings.noise

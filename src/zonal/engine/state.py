@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Flags
+from zonal._types import Flags, Ints
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
@@ -31,9 +31,9 @@ from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.model import Model
 from zonal.gp.model_average import Mixture, MixtureOverlay
 from zonal.gp.stats import UNMEASURED, NodeStats, ObservationStats
-from zonal.kernels.feedback import difference, footprints_of
+from zonal.kernels.feedback import Feedback, difference, footprints_of
 from zonal.policies.base import RoundCosts
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 from zonal.tree import Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
@@ -73,6 +73,11 @@ class State:
         self.tracked = FunctionalIndex(layout, layout.cells(space, 0, self.cells))
         self.off_tree_slots: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.slots_are_rows = True  # slots are rows, until a region outside of the tree is observed
+        self.feedback_slots: Ints | None = None  # by row, of what is measured where that is not the target
+        if not problem.measures_target:
+            root = space.seen((0, 0), self.cells[0], problem.feedback)
+            self.feedback_slots, self.slots_are_rows = np.array([1]), False
+            self.tracked = self.tracked.append(layout.keys(footprints_of([root], problem.target)))
         self.ledger = ObservationStats()  # all rewards
         self.has_sems = False  # whether any was told with a standard error
         self.posterior: Mixture | EmpiricalBelief | None = None
@@ -265,7 +270,7 @@ class State:
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
-            weight, slot = asked.time / self.created.time, int(self.structure.slot[asked.row])
+            weight, slot = asked.time / self.created.time, self.measured_slot(asked.row)
             expected = self.expected_difference(asked.row)
             if expected is None:
                 noise = self.noise_std(asked.row)
@@ -303,6 +308,11 @@ class State:
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
 
+    def judged_region(self, row: int) -> Region:
+        """Return the region of a row as an answer: without a feedback where another one judges than measures."""
+        region = self.region(row)
+        return region if self.problem.measures_target else with_feedback(region, None)
+
     def find(self, region: Region) -> int | None:
         """Return the row of a region, None if it is not a node."""
         row = 0
@@ -315,27 +325,36 @@ class State:
 
     def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
         """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
-        row = self.find(region) if self.measured_as_asked(region, minus) else None
-        return (
-            self.off_tree_slots.get(self.functional_key(region, minus))
-            if row is None
-            else int(self.structure.slot[row])
-        )
+        judged = self.measured_by(region, minus, self.problem.target)
+        asked = judged or self.measured_by(region, minus, self.problem.feedback)
+        row = self.find(region) if asked else None
+        if row is None:
+            return self.off_tree_slots.get(self.functional_key(region, minus))
+        return int(self.structure.slot[row]) if judged else self.measured_slot(row)
 
-    def measured_as_asked(self, region: Region, minus: Region | None) -> bool:
-        """Tell whether a region is measured as those of trials are: by the study's feedback, and alone."""
-        return minus is None and bool(region.feedback == self.problem.feedback)
+    @property
+    def measured_slots(self) -> Ints:
+        """The slots of what is measured of each node, by row."""
+        return self.structure.slot if self.feedback_slots is None else self.feedback_slots
+
+    def measured_slot(self, row: int) -> int:
+        """Return the slot of what is measured of a node."""
+        return int(self.measured_slots[row])
+
+    def measured_by(self, region: Region, minus: Region | None, feedback: Feedback) -> bool:
+        """Tell whether a region is measured alone, by this feedback."""
+        return minus is None and bool(region.feedback == feedback)
 
     def functional_key(self, region: Region, minus: Region | None) -> Hashable:
         """Return what identifies a region as it is measured, less another."""
-        if self.measured_as_asked(region, minus):
+        if self.measured_by(region, minus, self.problem.target):
             return region.key
         return region.key, region.feedback, minus and minus.key
 
     def functional(self, region: Region, minus: Region | None) -> tuple[NDArray[Any], float]:
         """Return the key of the average of a region (minus another), and its total weight: 1 for an average."""
         weights, regions = zip(*difference(region, minus, self.problem.feedback), strict=True)
-        layout, seen = self.tracked.layout, footprints_of(regions, self.problem.feedback)
+        layout, seen = self.tracked.layout, footprints_of(regions, self.problem.target)
         keys, total = layout.keys(seen), float(np.array(weights) @ layout.totals(seen))
         if len(weights) > 1:
             keys = layout.summed(np.array(weights), keys)
@@ -376,7 +395,7 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return int(self.structure.slot[asked.row]), self.noise_std(asked.row), weight
+        return self.measured_slot(asked.row), self.noise_std(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""

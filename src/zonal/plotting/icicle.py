@@ -85,12 +85,12 @@ def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Node | None,
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
-    row, way = rows[study.recommend().region.node], []
+    row, way = rows[study.recommend(on_grid=True).node], []
     while row >= 0:
         way.append(boxes[row])
         row = int(study.tree.parent[row])
     ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
-    return f"; best: {study.recommend().region.name}"
+    return f"; best: {study.recommend(on_grid=True).region.name}"
 
 
 def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:

@@ -284,6 +284,8 @@ class Policy:
         Whether nodes with children may be measured too. Such a policy decides what to split before a round.
     cost_aware : bool
         Whether it takes costs into account and chooses times. Others use the first of the times.
+    answers_anywhere : bool
+        Whether the best region of the smallest size at any position is recommended, not only a node of the tree.
     initial_design : bool
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
         budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
@@ -296,6 +298,7 @@ class Policy:
     expands_fully: bool = False
     measures_internal_nodes: bool = False
     cost_aware: bool = False
+    answers_anywhere: bool = False
     initial_design: bool = False
     bound_class: ClassVar[type[BoundPolicy]] = BoundPolicy
 

@@ -254,6 +254,7 @@ class KnowledgeGradient(Policy):
     depths: Literal["any", "smallest"] = "any"
     measures_internal_nodes = True
     cost_aware = True
+    answers_anywhere = True
     bound_class = BoundKnowledgeGradient
 
     def __post_init__(self) -> None:

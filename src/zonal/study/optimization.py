@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from zonal.engine import binding, checks, select
 from zonal.engine.results import Result
 from zonal.errors import plain_array, positive_number, require, standard_deviation, text, whole_number
-from zonal.kernels.feedback import Average
+from zonal.kernels.feedback import Average, footprints_of
 from zonal.policies.knowledge_gradient import KnowledgeGradient
 from zonal.policies.level_set import Above
 from zonal.spaces import Region, with_feedback
 from zonal.study import summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.point_search import MeasurePoint, PointResult, sequential_halving
-from zonal.study.queries import expected, region_of
+from zonal.study.queries import expected, judged_region
 from zonal.study.run_loop import ENOUGH, Callback, OnError, run_loop
 from zonal.study.run_session import RunSession
 from zonal.study.worker_id import run_id
@@ -99,7 +99,7 @@ def refine(
     candidates = plain_array(given, problem, fix, float)
     right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
     require(right, problem, points, fix)
-    spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
+    spots = [judged_region(study, np.stack([x, x], axis=1)) for x in candidates]
     has_noise = noise is not None or not callable(study.settings.noise)
     require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
     spread = standard_deviation(study._state.structure.noise.item(0) if noise is None else noise, "noise")
@@ -108,7 +108,7 @@ def refine(
         # No more points than the budget can be measured: only the most promising are kept.
         order = np.argsort(-expected(study._state, spots)[0], kind="stable")
         kept = np.sort(order[: whole_number(budget, "budget", 1)])
-        seen = study.feedback.footprints([spots[at] for at in kept])
+        seen = footprints_of([spots[at] for at in kept], study.target)
         centred, covariance = study._state.belief.joint(seen)
 
     def reward(x: NDArray[np.float64]) -> float:
@@ -163,7 +163,7 @@ def _notes(study: Study) -> str:
 
 def _spread(study: Study, region: Region) -> NDArray[np.float64]:
     """Return the points that represent a region, or else a grid over it: ten per axis, a thousand at most."""
-    if all(axis.measure(study.feedback).finite for axis in study.space.axes):
+    if region.feedback is not None and all(axis.measure(study.feedback).finite for axis in study.space.axes):
         return region.points
     d = len(region.widths)
     return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,14 +17,13 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.engine import binding, confidence, select
-from zonal.engine.confidence import HELD, SURE, Outlook, Standing
+from zonal.engine.confidence import HELD, SURE, Outlook
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import (
     ConfidenceBands,
-    Recommendation,
     RegionProbability,
 )
-from zonal.engine.settings import RegionLike
+from zonal.engine.settings import RegionLike, checked_feedback
 from zonal.engine.state import State
 from zonal.engine.views import views
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
@@ -35,8 +33,9 @@ from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
+from zonal.kernels.feedback import Feedback, footprints_of
 from zonal.policies.base import candidates
-from zonal.spaces import Region
+from zonal.spaces import ProductRegion, Region, with_feedback
 from zonal.study.predictions import Prediction
 from zonal.study.region_frames import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
@@ -57,40 +56,6 @@ CLEAR = 2.0  # minimal number of standard deviations by which a region stands ou
 def _value(state: State, centred: Any) -> Any:
     """Return means in the user's units."""
     return state.problem.sign * (state.prior_mean + centred)
-
-
-def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]:
-    """Return the `k` best regions, the recommended one first: see `Study.recommend`."""
-    number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
-    theta = checked_probability(theta, "theta")
-    with study._lock:
-        state = study._state
-        rows = confidence.ranking(state.posterior_table(), binding.recommend(state), number)
-
-    @cache
-    def standings() -> list[Standing]:
-        if isinstance(state.belief, EmpiricalBelief):
-            return [Standing(math.nan, math.nan)] * len(rows)
-        with study._lock:
-            return confidence.standings(
-                state.posterior_table(), views(state, pending=False), np.array(rows), theta
-            )
-
-    def standing(rank: int) -> Standing:
-        return standings()[rank]
-
-    tree, unit = tree_of(state), study.value_unit
-    return [
-        Recommendation(
-            region=state.region(row),
-            node=state.posterior_table().node(row),
-            mean=float(tree.mean[row]),
-            std=float(tree.std[row]),
-            _draw=partial(standing, rank),
-            unit=unit,
-        )
-        for rank, row in enumerate(rows)
-    ]
 
 
 def outlook(study: Study, n: int) -> Outlook:
@@ -140,7 +105,11 @@ def beyond(
     number = int(np.count_nonzero(listed))
     likely = [
         RegionProbability(
-            state.region(int(rows[at])), float(mean[at]), float(std[at]), float(chance[at]), float(apart[at])
+            state.judged_region(int(rows[at])),
+            float(mean[at]),
+            float(std[at]),
+            float(chance[at]),
+            float(apart[at]),
         )
         for at in order[: max(number, 1)].tolist()
     ]
@@ -196,7 +165,7 @@ def probability(
         return np.zeros(0)
     with study._lock:
         state = study._state
-        parts = state.belief.under_models(state.problem.feedback.footprints(several))
+        parts = state.belief.under_models(footprints_of(several, state.problem.target))
     models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
     chance = _chance(state, side, limit, models)
     return float(chance[0]) if single else chance
@@ -217,9 +186,16 @@ def stands_out(study: Study) -> bool:
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
 
 
-def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None) -> Prediction:
+def predict(
+    study: Study,
+    regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None,
+    feedback: Feedback | None,
+) -> Prediction:
     """Return mean and std of any regions' averages: see `Study.predict`."""
     several, single = (_smallest(study), False) if regions is None else _listed(study, regions)
+    if feedback is not None:
+        by = checked_feedback(feedback, study.space)
+        several = [_seen_by(study, region, by) for region in several]
     if not several:
         return Prediction(np.zeros(0), np.zeros(0))
     with study._lock:
@@ -257,7 +233,7 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
-        share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
+        share = state.belief.relative_std(variance, footprints_of(regions, state.problem.target))
     return _value(state, centred), share
 
 
@@ -267,10 +243,10 @@ def _listed(study: Study, regions: Any) -> tuple[list[Region], bool]:
         regions = listed(regions, *NO_REGIONS)
     described = regions_in(study.space, regions)
     if described is not None:
-        return [region_of(study, region) for region in described], False
+        return [judged_region(study, region) for region in described], False
     single = study.space.is_one(regions)
     several = [regions] if single else listed(regions, *NO_REGIONS)
-    return [region_of(study, region) for region in several], single
+    return [judged_region(study, region) for region in several], single
 
 
 def confidence_bands(study: Study) -> ConfidenceBands:
@@ -286,7 +262,7 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
         if None not in rows:
             at = np.array(rows, dtype=np.intp)
             return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
-    return state.belief.predict(state.problem.feedback.footprints(regions))
+    return state.belief.predict(footprints_of(regions, state.problem.target))
 
 
 def tree_of(state: State) -> TreeTable:
@@ -322,6 +298,16 @@ def _outward(state: State, model: Model) -> Model:
     return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
 
 
+def leaf_at(state: State, region: Any) -> int:
+    """Return the leaf of the tree at the centre of a region outside of it."""
+    parts = [part if axis.is_categorical else axis.window(part[0], 0.0) for axis, part in region.along]
+    center, row = ProductRegion(region.space, None, None, *zip(*parts, strict=True)), 0
+    while state.structure.first_child[row] >= 0:
+        children = (state.structure.parent == row).nonzero()[0].tolist()
+        row = next(child for child in children if state.region(child).overlaps(center))
+    return row
+
+
 def past_states(now: State, measured: Sequence[int]) -> list[State]:
     """Return the states after certain numbers of measurements."""
     wanted = [whole_number(number, "a number of measurements", 0, now.measured) for number in measured]
@@ -338,8 +324,36 @@ def past_states(now: State, measured: Sequence[int]) -> list[State]:
 
 def region_of(study: Study, region: RegionLike) -> Region:
     """Return a region of the study's space, given as such or described, as the study's feedback sees it."""
+    return with_feedback(_translated(study, region), study.feedback)
+
+
+def judged_region(study: Study, region: RegionLike) -> Region:
+    """Return a region of the study's space as it is judged: by its own feedback, else by the study's target."""
+    translated = _translated(study, region)
+    by = translated.feedback
+    if by is None:
+        return with_feedback(translated, study.target)
+    fix = "Pass the region without it; predict answers for averages."
+    require(not by.slope, "a region's slope is observed, not predicted", by, fix)
+    checked_feedback(by, study.space)
+    return translated
+
+
+def _seen_by(study: Study, region: Region, feedback: Feedback) -> Region:
+    """Return a region with another feedback than the study's; raise if it has one of its own."""
+    own_is_studys = region.feedback in (study.feedback, study.target, feedback)
+    problem = "this region has a feedback of its own"
+    require(own_is_studys, problem, region.feedback, "Pass the region without it, or leave feedback= out.")
+    require(
+        not feedback.slope, "a slope is observed, not predicted", feedback, "Pass an average, such as zn.Mean()."
+    )
+    return with_feedback(region, feedback)
+
+
+def _translated(study: Study, region: RegionLike) -> Region:
+    """Return a region of the study's space, given as such, or of another one, or described."""
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
-        region = region.bounds
-    translated: Region = space.as_region(region, study.feedback)
+        region = space.region(region.bounds, region.feedback)
+    translated: Region = space.as_region(region)
     return translated

@@ -45,7 +45,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
     "points": ("table", "decimal", "coords", "weight", "smallest"),
     "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
-    "measurement": ("name", "unit", "feedback", "noise"),
+    "measurement": ("name", "unit", "feedback", "target", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
@@ -73,6 +73,8 @@ def settings(recipe: Recipe, space: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
         given.get("feedback", zn.Mean()).check(space)
+    with recipe.blamed("measurement", "target"):
+        given.get("target", zn.Mean()).check(space)
     given |= _model(recipe)
     if "forbidden" in recipe.words:
         given["forbidden"] = _forbidden(recipe, space)
@@ -277,7 +279,11 @@ def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
 
 def _measurement(recipe: Recipe) -> dict[str, Any]:
     words = recipe.section("measurement", KEYS["measurement"])
-    reads = {"noise": _noise, "feedback": _feedback}
+    reads: dict[str, Callable[[Recipe, Any], Any]] = {
+        "noise": _noise,
+        "feedback": _feedback,
+        "target": partial(_feedback, key="target"),
+    }
     with recipe.blamed("measurement"):
         given = {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
         return given | {key: read(recipe, words[key]) for key, read in reads.items() if key in words}
@@ -292,8 +298,8 @@ def _noise(recipe: Recipe, words: Any) -> Any:
     return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
 
 
-def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
-    path = ("measurement", "feedback")
+def _feedback(recipe: Recipe, words: Any, key: str = "feedback") -> zn.Feedback:
+    path = ("measurement", key)
     if not isinstance(words, Mapping):
         feedback: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
         return feedback()

@@ -26,7 +26,7 @@ from zonal.io.result_table import (
     number,
     percent,
 )
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 from zonal.study.history import history
 from zonal.study.patches import Patches, patches
 from zonal.study.region_cells import table_cells
@@ -227,7 +227,7 @@ def table(study: Study, earlier: bool) -> Listing:
     unit, rows = study.value_unit, _rows(study, truth(earlier, "history"))
     records, outcomes = _attributes(rows, "record"), _attributes(rows, "now")
     regions = _attributes(records, "region")
-    expected = study.predict(regions)
+    expected = study.predict([with_feedback(region, None) for region in regions])
     columns: dict[str, list[Cell]] = {
         "number": _numbers(records, TrialRecord),
         "region": _attributes(regions, "name"),
@@ -287,11 +287,11 @@ def top(study: Study, k: int) -> Listing:
     """Return the `k` best regions as a table: see `Study.top`."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
-    counts = dict(
+    counts: dict[Any, int] = dict(
         zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True)
     )
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
-    columns["measurements"] = [counts[answer.node] for answer in best]
+    columns["measurements"] = [counts.get(answer.node, 0) for answer in best]
     columns["P(best)"] = [Probability(answer.probability_best) for answer in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.value_name}, after {study.measured} measurements"

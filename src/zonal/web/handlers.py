@@ -25,6 +25,7 @@ from zonal.study.recipe import arguments
 from zonal.study.sheet_rows import outcomes, questions
 from zonal.study.study import Study
 from zonal.study.summary import jsonable
+from zonal.study.windows import size_from_text
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
@@ -77,7 +78,13 @@ def _amount(study: Study, n: float) -> float:
     return n if study.settings.priced or n % 1 else int(n)
 
 
+def _among(study: Study, text: str) -> list[Region]:
+    return _regions(study, [part.strip() for part in text.split(";")])
+
+
 READ: dict[str, Callable[[Study, Any], Any]] = {
+    "size": lambda study, text: size_from_text(text),
+    "among": _among,
     "region": _region,
     "minus": _region,
     "within": _regions,
@@ -139,11 +146,12 @@ def _beyond(side: str, study: Study, **fields: Any) -> Any:
     return {**jsonable(likely.patches(within) if joined else likely), **thresholds}
 
 
-def _predict(study: Study, regions: list[Any] | None = None) -> Any:
+def _predict(study: Study, regions: list[Any] | None = None, feedback: Any = None) -> Any:
+    by = None if feedback is None else _feedback(study, feedback)
     if regions is not None:
-        return study.predict(_regions(study, regions))._asdict()
+        return study.predict(_regions(study, regions), feedback=by)._asdict()
     study.refresh()
-    every = study.predict()
+    every = study.predict(feedback=by)
     many = len(every.regions)
     need_field(many <= MAX_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
     return {"regions": every.regions, **every._asdict()}
@@ -177,6 +185,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     },
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
+    "/sizes": lambda study: study.sizes().columns,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,
     "/settings": _settings,

@@ -134,6 +134,8 @@ def _measurements(study: Study) -> str:
         text += f"; {differences} of them {_was(differences)} differences of two regions"
     if errors := sum(trial.sem is not None for trial in told):
         text += f"; {errors} of them came with {'its' if errors == 1 else 'their'} own standard error"
+    if study.target != study.feedback:
+        text += f". What is stated below is the {_seen(study.target)}, inferred from these measurements"
     return f"{text}."
 
 

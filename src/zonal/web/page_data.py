@@ -17,7 +17,10 @@ from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import CELLS, Map, panels_of
+from zonal.plotting.outlines import outline
 from zonal.plotting.style import regions_of
+from zonal.spaces import Node
+from zonal.study.queries import leaf_at
 from zonal.study.study import Study
 from zonal.study.summary import beyond, is_empty, to_json
 from zonal.web.overview import place
@@ -61,13 +64,20 @@ def answer(study: Study) -> Mapping[str, Json]:
 
 
 def _best(study: Study, recommended: Recommendation, tree: Any) -> Mapping[str, Json]:
-    row = int(np.flatnonzero((tree.depth == recommended.node[0]) & (tree.index == recommended.node[1]))[0])
+    region, is_node = recommended.region, recommended.node is not None
+    row = leaf_at(study._state, region) if recommended.node is None else _row_of(tree, recommended.node)
     sure = {
         "gap": recommended.gap,
         "probability_best": recommended.probability_best,
-        "measurements": int(tree.count[row]),
+        "measurements": int(tree.count[row]) if is_node else 0,
     }
-    return {"region": place(recommended.region, row), "mean": recommended.mean, "std": recommended.std, **sure}
+    window = None if is_node else outline(region)[list(region.space.continuous_axes)].tolist()
+    where = {**place(region, row), "window": window}
+    return {"region": where, "mean": recommended.mean, "std": recommended.std, **sure}
+
+
+def _row_of(tree: Any, node: Node) -> int:
+    return int(np.flatnonzero((tree.depth == node[0]) & (tree.index == node[1]))[0])
 
 
 def _model(study: Study) -> Mapping[str, Json] | None:

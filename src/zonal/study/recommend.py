@@ -1,0 +1,253 @@
+"""Which region to recommend, where it lies, and how certain that is: see `Study.recommend`.
+
+On the grid the policy picks a node. Elsewhere the candidates are a finite set: every allowed cell and windows
+refined around the best, or windows of another size, or the user's own regions. Everything that is said of an
+answer, its gap and its probability of being the best included, is about these, from joint draws of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from zonal._types import Floats
+from zonal.engine import binding, confidence
+from zonal.engine.confidence import Standing
+from zonal.engine.results import Recommendation
+from zonal.engine.state import State
+from zonal.engine.views import views
+from zonal.errors import listed, require, truth, whole_number
+from zonal.errors import probability as checked_probability
+from zonal.gp.empirical import EmpiricalBelief
+from zonal.kernels.feedback import AnyFootprints, footprints_of
+from zonal.policies.base import best, candidates
+from zonal.spaces import Region
+from zonal.study.queries import NO_REGIONS, judged_region, tree_of
+from zonal.study.windows import (
+    MAX_COMPARED,
+    Obstacles,
+    Search,
+    Windows,
+    answers_anywhere,
+    best_cells,
+    joined,
+    tie,
+    tiling,
+    windows_of,
+)
+
+if TYPE_CHECKING:
+    from zonal.study.study import Study
+
+Size = float | Mapping[str, float]
+
+
+_answered: WeakKeyDictionary[State, dict[int, Candidates]] = WeakKeyDictionary()
+
+
+class Candidates(NamedTuple):
+    """What is compared: nodes of the tree, unless `cells` is false, and regions outside the tree."""
+
+    chosen: list[int]  # the answers, the best first: rows of the tree, then numbers of the others from its size on
+    regions: dict[int, Region]  # of those answers that are not nodes
+    others: AnyFootprints | None  # the regions outside the tree
+    cells: bool = True
+
+
+def recommend(
+    study: Study,
+    k: int | None,
+    theta: float,
+    on_grid: bool = False,
+    size: Size | None = None,
+    among: Sequence[Any] | None = None,
+) -> list[Recommendation]:
+    """Return the `k` best regions, the recommended one first: see `Study.recommend`."""
+    number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
+    theta = checked_probability(theta, "theta")
+    questions = {"on_grid": truth(on_grid, "on_grid"), "size": size is not None, "among": among is not None}
+    asked = [name for name, is_asked in questions.items() if is_asked]
+    require(len(asked) < 2, "on_grid, size and among are different questions", asked, "Pass one of them.")
+    with study._lock:
+        state = study._state
+        if among is not None:
+            compared = _among(study, state, among, number)
+        elif size is not None:
+            compared = _of_size(state, size, number)
+        else:
+            compared = on_the_grid(state, number) if on_grid else _kept_answer(state, number)
+    return _answers(study, state, compared, theta)
+
+
+def _kept_answer(state: State, number: int) -> Candidates:
+    """Return the best regions at any position, searched for once in each state."""
+    kept = _answered.setdefault(state, {})
+    if number not in kept:
+        kept[number] = anywhere(state, number)
+    return kept[number]
+
+
+def on_the_grid(state: State, number: int) -> Candidates:
+    """Return the node that the policy recommends, and the next best ones."""
+    return Candidates(confidence.ranking(state.posterior_table(), binding.recommend(state), number), {}, None)
+
+
+def anywhere(state: State, number: int) -> Candidates:
+    """Return the best regions of the smallest size at any position, if the policy answers so."""
+    first, tree = binding.recommend(state), state.posterior_table()
+    if not (state.problem.policy.answers_anywhere and tree.smallest[first] and answers_anywhere(state)):
+        return on_the_grid(state, number)
+    rows, close = candidates(tree), tie(state)
+    every = windows_of([state.region(row) for row in rows.tolist()]) if number > 1 else None  # type: ignore[misc]
+    obstacles, pick = Obstacles.of(state), _Picked(state)
+    while len(pick.chosen) < number:
+        free = rows if every is None else rows[Obstacles(state, pick.taken, None).clear(every)]
+        cell = best(tree, free, tree.mean[free], close) if len(free) else -1
+        search = Search(state, obstacles)
+        windows, means = search.best(best_cells(state), cells=True)
+        if len(means) and search.found and (cell < 0 or means[0] > tree.mean[cell] + close):
+            obstacles = obstacles.beside(pick.window(search, windows, means))
+        elif cell >= 0:
+            obstacles = obstacles.beside(pick.cell(cell, windows, means))
+        else:
+            break
+    return pick.candidates()
+
+
+class _Picked:
+    """The answers so far, and the windows that they are compared with.
+
+    These are the first answer, if it is a window, and the windows near it; further answers come after them, so
+    that what is said of the first one does not depend on how many are asked for.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state, self._size = state, state.structure.size
+        self.chosen: list[int] = []
+        self.taken: list[Any] = []
+        self._regions: dict[int, Region] = {}
+        self._windows: list[Windows] = []
+
+    def window(self, search: Search, windows: Windows, means: Floats) -> Region:
+        """Take the first of some windows."""
+        region = search.region(windows, 0)
+        row = self._size + sum(len(part.centers) for part in self._windows)
+        self._windows.append(windows_of([region]))
+        self._compare(windows.take(np.arange(1, len(means))), means[1:])
+        self._regions[row] = region
+        return self._take(row, region)
+
+    def cell(self, row: int, windows: Windows, means: Floats) -> Region:
+        """Take a node."""
+        self._compare(windows, means)
+        return self._take(row, self._state.region(row))
+
+    def _take(self, row: int, region: Region) -> Region:
+        self.chosen.append(row)
+        self.taken.append(region)
+        return region
+
+    def _compare(self, windows: Windows, means: Floats) -> None:
+        if not self.chosen:
+            self._windows.append(windows.take(np.argsort(-means, kind="stable")[:MAX_COMPARED]))
+
+    def candidates(self, cells: bool = True) -> Candidates:
+        """Return all that is compared."""
+        windows = joined(self._windows)
+        others = windows.footprints() if len(windows.centers) else None
+        return Candidates(self.chosen, self._regions, others, cells)
+
+
+def _of_size(state: State, size: Size, number: int) -> Candidates:
+    """Return the best windows of another size."""
+    problem, fix = "only a space with continuous axes has regions of any size", "Leave size= out."
+    require(answers_anywhere(state), problem, size, fix)
+    starts = tiling(state, size)
+    obstacles, pick = Obstacles.of(state), _Picked(state)
+    while len(pick.chosen) < number:
+        search = Search(state, obstacles)
+        windows, means = search.best(starts)
+        if not len(means) or not search.found:
+            break
+        obstacles = obstacles.beside(pick.window(search, windows, means))
+    require(pick.chosen, "no region of this size is allowed", size, "Pass a smaller size, or allow more.")
+    return pick.candidates(cells=False)
+
+
+def _among(study: Study, state: State, among: Sequence[Any], number: int) -> Candidates:
+    """Return the best of some regions, disjoint ones."""
+    regions = [judged_region(study, region) for region in listed(among, *NO_REGIONS)]
+    require(regions, "there are no regions to choose from", among, "Pass some.")
+    problem, fix = "these regions cannot be compared without a model", "Use a policy with a Gaussian belief."
+    require(not isinstance(state.belief, EmpiricalBelief), problem, "StoOO", fix)
+    forbidden = Obstacles.of(state)
+    allowed = [
+        not any(other.overlaps(region) for other in forbidden.regions) and forbidden.allows(region)  # type: ignore[arg-type]
+        for region in regions
+    ]
+    kept = [region for region, able in zip(regions, allowed, strict=True) if able]
+    require(kept, "all of these regions are forbidden", len(regions), "Pass others, or allow them.")
+    seen = footprints_of(kept, state.problem.target)
+    means = state.belief.predict(seen)[0]
+    chosen: list[int] = []
+    for at in np.argsort(-means, kind="stable").tolist():
+        if len(chosen) < number and not any(kept[at].overlaps(kept[other]) for other in chosen):
+            chosen.append(at)
+    size = state.structure.size
+    return Candidates([size + at for at in chosen], {size + at: kept[at] for at in chosen}, seen, cells=False)
+
+
+def _answers(study: Study, state: State, compared: Candidates, theta: float) -> list[Recommendation]:
+    """Return answers with their statements, in the user's units."""
+    tree, table, unit = tree_of(state), state.posterior_table(), study.value_unit
+    mean, std = dict(enumerate(tree.mean.tolist())), dict(enumerate(tree.std.tolist()))
+    for row, region in compared.regions.items():  # each alone, as its last digits may depend on the others
+        centred, variance = state.belief.predict(footprints_of([region], state.problem.target))
+        mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
+        std[row] = math.sqrt(float(variance[0]))
+
+    @cache
+    def standings() -> list[Standing]:
+        if isinstance(state.belief, EmpiricalBelief):
+            return [Standing(math.nan, math.nan)] * len(compared.chosen)
+        with study._lock:
+            return _standings(state, compared, theta)
+
+    def standing(rank: int) -> Standing:
+        return standings()[rank]
+
+    answers = []
+    for rank, row in enumerate(compared.chosen):
+        in_tree = row < table.size
+        answers.append(
+            Recommendation(
+                region=state.judged_region(row) if in_tree else compared.regions[row],
+                node=table.node(row) if in_tree else None,
+                mean=mean[row],
+                std=std[row],
+                _draw=partial(standing, rank),
+                unit=unit,
+            )
+        )
+    return answers
+
+
+def _standings(state: State, compared: Candidates, theta: float) -> list[Standing]:
+    """Return how each answer compares with all candidates."""
+    tree, rows = state.posterior_table(), np.array(compared.chosen)
+    if compared.others is None:
+        return confidence.standings(tree, views(state, pending=False), rows, theta)
+    keys = state.tracked.layout.keys(compared.others, register=False)
+    models = views(state, pending=False, beside=keys)
+    mean = np.sum([view.weight * view.mean[tree.size :] for view in models], axis=0)
+    parts = [view.weight * (view.std[tree.size :] ** 2 + (view.mean[tree.size :] - mean) ** 2) for view in models]
+    table = tree.with_windows(mean, np.sqrt(np.sum(parts, axis=0)))
+    left_out = table.forbidden | (np.arange(table.size) < (0 if compared.cells else tree.size))
+    left_out[[row for row in rows[1:] if row >= tree.size]] = True  # they are judged, and no rivals of the first
+    table = table.forbidding(left_out, table.askable)
+    return confidence.standings(table, models, rows, theta)
