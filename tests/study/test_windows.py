@@ -22,7 +22,8 @@ def bump(center: Any, width: float = 0.08) -> Any:
 
 def searched(space: Any, f: Any, budget: int = 30, noise: float = 0.01, **settings: Any) -> zn.Study:
     """Return a study after its budget is spent."""
-    study = zn.Study(space, budget=budget, **({"kernel": zn.RBF(1.0, 0.1), "noise": noise, "rng": 0} | settings))
+    given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.1), "noise": noise, "rng": 0}
+    study = zn.Study(space, budget=budget, **(given | settings))
     study.optimize(zn.simulate(f, zn.Mean(), noise=noise, rng=0))
     return study
 

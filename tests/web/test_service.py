@@ -345,7 +345,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
     elsewhere = {
         "create", "open", "save", "replay", "path", "refresh", "snapshot", "plot", "refine", "optimize",  # local
         "table", "top", "events", "timestamps", "observations", "blocked", "trials",  # in exports
-        "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
+        "id", "space", "feedback", "target", "direction", "value_name", "value_unit", "read_only",  # in settings
         "model", "models", "prior_mean", "relative_std", "confidence_bands", "stands_out",  # in the head
         "budget", "measured", "remaining", "threshold", "misclassified", "spent", "forbidden",
     }  # fmt: skip

@@ -79,9 +79,9 @@ def _check_averages(problem: Problem, root: Region) -> None:
         (total,) = problem.frame.layout.totals(footprints_of([with_feedback(root, by)], problem.target))
         is_average = abs(total - 1) <= TOTAL_TOLERANCE
         require(is_average, f"the {name} of a study must be an average", by, fix)
-    known = problem.measures_target or not problem.empirical
+    judged = problem.measures_target or not problem.empirical
     fix = "Leave target= out, or use a policy with a Gaussian belief, such as GPOO."
-    require(known, "empirical means are of what is measured, and of no other target", problem.target, fix)
+    require(judged, "empirical means are of what is measured, and of no other target", problem.target, fix)
 
 
 def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -> int:

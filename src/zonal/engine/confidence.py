@@ -65,10 +65,13 @@ def rivals(tree: Tree, row: int) -> Rows:
     return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
 
 
-def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> list[Standing]:
+def standings(
+    tree: Tree, views: list[ModelView], rows: Rows, theta: float, alike: Flags | None = None
+) -> list[Standing]:
     """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
 
-    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
+    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it. If
+    some rows of the table are nearly `alike` one of `rows`, that is also the best if one of them is.
     """
     compared = np.sort(rivals(tree, int(rows[0])))
     more = rows[~np.isin(rows, compared)]
@@ -77,10 +80,11 @@ def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> l
     draws = np.concatenate([draw for _, draw in _draws(views, compared, split, more)])
     top = draws[:, : len(compared)].max(axis=1)
     standings = []
-    for row in rows:
+    for k, row in enumerate(rows):
         draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
         short = np.maximum(top, draws_of_row) - draws_of_row
-        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
+        near = draws_of_row if alike is None else draws[:, (among == row) | alike[k, among]].max(axis=1)
+        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(near >= top))))
     return standings
 
 

@@ -140,7 +140,8 @@ class Recommendation:
         With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
         better by more than this; NaN where the belief knows no covariances (StoOO).
     probability_best : float
-        The probability, under the model, that no region of the smallest size is better.
+        The probability, under the model, that no region of the smallest size is better, but for those that overlap
+        it by more than half along every axis.
     unit : str
         Of mean, std and gap.
 
@@ -149,7 +150,7 @@ class Recommendation:
     """
 
     region: Region
-    node: Node | None
+    node: Any  # (depth, index); None for a window
     mean: float
     std: float
     _draw: Callable[[], tuple[float, float]]  # gap and probability_best

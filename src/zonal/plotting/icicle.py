@@ -47,7 +47,9 @@ def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
     ax.set_yticks(np.arange(deepest + 1) + 0.5, list(map(str, range(deepest + 1))))
     _dots(study, ax, style.middles(space, 0, edges) if line else edges.mean(axis=1))
-    draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
+    draw_marks(
+        marks(study, on_grid=True), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else []
+    )
     best = "" if is_empty(study) else _framed(study, ax, boxes, rows)
     style.colour_bar(study, ax, shelves)
     if not line:

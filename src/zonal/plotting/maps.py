@@ -16,7 +16,7 @@ from zonal.errors import plain_array, require
 from zonal.io.dataframes import DataSeries, in_order
 from zonal.plotting import style
 from zonal.plotting.curves import combinations
-from zonal.plotting.outlines import outline
+from zonal.plotting.outlines import outline, pieces
 from zonal.plotting.style import FORBIDDEN, Mark, allowed, area, box, draw_marks, found_label, marks, star, told
 from zonal.spaces import Region
 from zonal.study.queries import mean_and_relative_std
@@ -251,10 +251,10 @@ class Map:
             return []
         if self.shapes is not None:
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
-        edges = outline(region)
         if self.study.space.axes is None:
-            edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
-        return [box(edges[self.j], edges[self.k])]
+            edges = outline(region) + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
+            return [box(edges[self.j], edges[self.k])]
+        return [box(edges[self.j], edges[self.k]) for edges in pieces(region)]
 
     def _shows(self, region: Region) -> bool:
         return self.slice is None or bool(self.slice.overlaps(region))

@@ -17,6 +17,21 @@ def outline(region: Region) -> Floats:
     return np.array([_edges(axis, part) for axis, part in region.along], dtype=float)
 
 
+def pieces(region: Region) -> list[Floats]:
+    """Return the outlines of a region within a plot: an arc across the cut of a ring is two pieces."""
+    drawn = [outline(region)]
+    rings = region.space.axes or ()
+    for j, axis in enumerate(rings):
+        if isinstance(axis, PeriodicAxis) and drawn[0][j, 1] > axis.high:
+            before, beyond = ([edges.copy() for edges in drawn] for _ in range(2))
+            for edges in before:
+                edges[j, 1] = axis.high
+            for edges in beyond:
+                edges[j] = axis.low, edges[j, 1] - axis.side
+            drawn = before + beyond
+    return drawn
+
+
 def _edges(axis: Axis, part: Part) -> tuple[float, float]:
     """Return where a part begins and ends; integers reach half a step beyond themselves."""
     return part[2] if isinstance(axis, IntegerAxis) else axis.bounds(part)

@@ -50,6 +50,7 @@ PENDING: dict[str, Any] = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1
 HELD: dict[str, Any] = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
 UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
 BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
+ON_GRID: dict[str, Any] = {"fc": "none", "ec": FOUND, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 3.9}
 
 HIGH = 0.94  # of a plot: text beside a region this high goes below it
 TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
@@ -248,8 +249,8 @@ def found_label(study: Study) -> str:
     return "region found" if study.stands_out() else f"{best_word(study)}, but it does not stand out"
 
 
-def marks(study: Study) -> Iterator[Mark]:
-    """Yield the marks of a plot of a study."""
+def marks(study: Study, on_grid: bool = False) -> Iterator[Mark]:
+    """Yield the marks of a plot of a study; `on_grid`, of the best node of the tree in place of a window."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
     # A leaf above the smallest size may be forbidden because of a part of it.
@@ -262,7 +263,10 @@ def marks(study: Study) -> Iterator[Mark]:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     best_label = found_label(study)
     if best_label:
-        yield Mark(study.recommend().region, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
+        best = study.recommend(on_grid=on_grid)
+        if best.node is None:
+            yield Mark(study.recommend(on_grid=True).region, "best cell", ON_GRID)
+        yield Mark(best.region, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
 def _held(study: Study) -> Iterator[Mark]:

@@ -65,9 +65,9 @@ class Power:
     regrets : array, shape (runs, budgets)
         True average of the best smallest region minus that of the region found. A row is one function and one
         sequence of noise, the same for all budgets.
-    window_regrets : array, shape (runs, budgets)
-        The same against the best region of the smallest size anywhere, of the region recommended at any position;
-        on drawn functions, which are constant within smallest regions, the same as `regrets`.
+    window_regrets : array, shape (runs, budgets), or None
+        The same of the region recommended at any position, against the best region of the smallest size anywhere;
+        None on drawn functions, which are constant within smallest regions.
     chance : array, shape (runs,)
         The expected regret of a smallest region picked at random (by weight), without any measurement.
     std : float or None
@@ -79,7 +79,7 @@ class Power:
     regrets: Floats
     chance: Floats
     std: float | None
-    window_regrets: Floats
+    window_regrets: Floats | None = None
 
     @property
     def runs(self) -> int:
@@ -128,7 +128,7 @@ class Power:
             "median": np.median(with_chance.regrets, axis=0),
             "9 in 10 below": with_chance.quantile(0.9),
         }
-        if not np.array_equal(self.window_regrets, self.regrets):
+        if self.window_regrets is not None and not np.array_equal(self.window_regrets, self.regrets):
             columns["off the grid"] = ["", *self.window_regrets.mean(axis=0)]
         if self.std not in (None, 1.0):
             columns["mean in std of f"] = with_chance.mean / self.std
@@ -249,7 +249,8 @@ def power(
         standard_deviation(noise, "noise")
     task = partial(_regrets, source, planned, noise, given, settings, rng)
     answers = np.array(run_all(task, range(runs), jobs, progress, "run"))
-    chance, regrets, window_regrets = np.split(answers, [1, 1 + len(planned)], axis=1)
+    chance, regrets, off_grid = np.split(answers, [1, 1 + len(planned)], axis=1)
+    window_regrets = off_grid if off_grid.size else None
     return Power(source.space, planned, regrets, chance[:, 0], getattr(source, "std", None), window_regrets)
 
 
@@ -322,7 +323,6 @@ def _regrets(
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
         recommended, window = method.answers(landscape, instrument, budget, np.random.default_rng(search))
         regrets.append(max(0.0, landscape.regret(recommended)))  # negative values are rounding
-        window_regrets.append(
-            max(0.0, landscape.window_regret(window)) if isinstance(source, Landscape) else regrets[-1]
-        )
+        if isinstance(source, Landscape):
+            window_regrets.append(max(0.0, landscape.window_regret(window)))
     return regrets + window_regrets

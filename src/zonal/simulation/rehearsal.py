@@ -199,8 +199,8 @@ class Campaigns:
 
     regions: tuple[Region, ...]  # of each run: regions of the tree
     regrets: Floats  # by how much each region is worse than the best smallest region, shape (runs,)
-    windows: tuple[Region, ...]  # of each run: recommended at any position, where the method answers so
-    window_regrets: Floats  # by how much each of these is worse than the best window, shape (runs,)
+    windows: tuple[Region, ...] = ()  # of each run: recommended at any position, where the method answers so
+    window_regrets: Floats | None = None  # by how much each of these is worse than the best window, shape (runs,)
 
     @property
     def mean(self) -> float:
@@ -249,19 +249,28 @@ class Rehearsal:
                 if len(campaigns.regrets) == 1
                 else f"{0.0 if campaigns.sem < 1e-9 * campaigns.mean else campaigns.sem:.2g}"
             )
-            count, off_grid = len(campaigns.regrets), f"{campaigns.window_regrets.mean():.4g}"
-            rows.append((name, f"{campaigns.mean:.4g}", error, f"{exact:5d} of {count} runs", off_grid))
-        columns = list(zip(*rows, strict=True))[: 5 if self.landscape.best_window().region.node is None else 4]
+            windows = campaigns.window_regrets
+            off_grid = "-" if windows is None else f"{windows.mean():.4g}"
+            how_often = f"{exact:5d} of {len(campaigns.regrets)} runs"
+            rows.append((name, f"{campaigns.mean:.4g}", error, how_often, off_grid))
+        columns = list(zip(*rows, strict=True))[: 5 if self._off_grid else 4]
         lines = aligned(columns, [False, True, True, False, True][: len(columns)], WIDEST)
         return "\n".join([*lines, *few_runs(self.runs)])
+
+    @property
+    def _off_grid(self) -> bool:
+        """Whether some region of the smallest size is better than all cells of the tree."""
+        judged = any(campaigns.window_regrets is not None for campaigns in self.campaigns.values())
+        return judged and self.landscape.best_window().region.node is None
 
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
         best = self.landscape.best()
         number = self.landscape.space.leaves(self.landscape.space.max_depth())
         head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
-        lines, window = [head, f"the best is {best.region.name}: {best.average:.6g}"], self.landscape.best_window()
-        if window.region.node is None:
+        lines = [head, f"the best is {best.region.name}: {best.average:.6g}"]
+        if self._off_grid:
+            window = self.landscape.best_window()
             lines.append(f"the best off the grid is {window.region.name}: {window.average:.6g}")
         return "\n".join([*lines, self.table()])
 
@@ -379,10 +388,10 @@ def rehearse(
     tasks = [(name, run) for run in range(runs) for name in methods]
     task = partial(_answer, reachable, dict(methods), budget, noise, rng, settings.get("feedback"))
     pairs = run_all(task, tasks, jobs, progress, "campaign")
-    found = [[landscape.space.cell(node) if isinstance(node, tuple) else node for node in pair] for pair in pairs]
+    both = [[landscape.space.cell(node) if isinstance(node, tuple) else node for node in pair] for pair in pairs]
     campaigns = {}
     for k, name in enumerate(methods):  # the methods take turns
-        recommended, windows = (tuple(regions) for regions in zip(*found[k :: len(methods)], strict=True))
+        recommended, windows = (tuple(regions) for regions in zip(*both[k :: len(methods)], strict=True))
         regrets = np.array([reachable.regret(region) for region in recommended])
         against_windows = np.array([reachable.window_regret(region) for region in windows])
         campaigns[name] = Campaigns(recommended, regrets, windows, against_windows)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Flags, Floats
 from zonal.engine import binding, confidence
 from zonal.engine.confidence import Standing
 from zonal.engine.results import Recommendation
@@ -24,7 +24,7 @@ from zonal.engine.views import views
 from zonal.errors import listed, require, truth, whole_number
 from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import EmpiricalBelief
-from zonal.kernels.feedback import AnyFootprints, footprints_of
+from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
 from zonal.policies.base import best, candidates
 from zonal.spaces import Region
 from zonal.study.queries import NO_REGIONS, judged_region, tree_of
@@ -33,8 +33,10 @@ from zonal.study.windows import (
     Obstacles,
     Search,
     Windows,
+    alike,
     answers_anywhere,
     best_cells,
+    cells_of,
     joined,
     tie,
     tiling,
@@ -57,6 +59,7 @@ class Candidates(NamedTuple):
     regions: dict[int, Region]  # of those answers that are not nodes
     others: AnyFootprints | None  # the regions outside the tree
     cells: bool = True
+    near: int | None = None  # how many of the others the first answer is compared with; None for all
 
 
 def recommend(
@@ -103,17 +106,17 @@ def anywhere(state: State, number: int) -> Candidates:
     if not (state.problem.policy.answers_anywhere and tree.smallest[first] and answers_anywhere(state)):
         return on_the_grid(state, number)
     rows, close = candidates(tree), tie(state)
-    every = windows_of([state.region(row) for row in rows.tolist()]) if number > 1 else None  # type: ignore[misc]
-    obstacles, pick = Obstacles.of(state), _Picked(state)
+    every = cells_of(state) if number > 1 else None
+    obstacles, pick, starts = Obstacles.of(state), _Picked(state), best_cells(state)
     while len(pick.chosen) < number:
         free = rows if every is None else rows[Obstacles(state, pick.taken, None).clear(every)]
         cell = best(tree, free, tree.mean[free], close) if len(free) else -1
         search = Search(state, obstacles)
-        windows, means = search.best(best_cells(state), cells=True)
-        if len(means) and search.found and (cell < 0 or means[0] > tree.mean[cell] + close):
-            obstacles = obstacles.beside(pick.window(search, windows, means))
+        windows, means = search.best(starts, cells=True)
+        if len(means) and search.has_window and (cell < 0 or means[0] > tree.mean[cell] + close):
+            obstacles = obstacles.beside(pick.window(search, windows, means, starts))
         elif cell >= 0:
-            obstacles = obstacles.beside(pick.cell(cell, windows, means))
+            obstacles = obstacles.beside(pick.cell(cell, search, windows, means, starts))
         else:
             break
     return pick.candidates()
@@ -132,35 +135,45 @@ class _Picked:
         self.taken: list[Any] = []
         self._regions: dict[int, Region] = {}
         self._windows: list[Windows] = []
+        self._near = 0
 
-    def window(self, search: Search, windows: Windows, means: Floats) -> Region:
+    def window(self, search: Search, windows: Windows, means: Floats, cells: Windows | None) -> Region:
         """Take the first of some windows."""
         region = search.region(windows, 0)
         row = self._size + sum(len(part.centers) for part in self._windows)
         self._windows.append(windows_of([region]))
-        self._compare(windows.take(np.arange(1, len(means))), means[1:])
+        self._compare(search, windows.take(np.arange(1, len(means))), means[1:], self._windows[-1], cells)
         self._regions[row] = region
         return self._take(row, region)
 
-    def cell(self, row: int, windows: Windows, means: Floats) -> Region:
+    def cell(self, row: int, search: Search, windows: Windows, means: Floats, cells: Windows) -> Region:
         """Take a node."""
-        self._compare(windows, means)
-        return self._take(row, self._state.region(row))
+        region: Any = self._state.region(row)
+        self._compare(search, windows, means, windows_of([region]), cells)
+        return self._take(row, region)
 
     def _take(self, row: int, region: Region) -> Region:
         self.chosen.append(row)
         self.taken.append(region)
         return region
 
-    def _compare(self, windows: Windows, means: Floats) -> None:
-        if not self.chosen:
-            self._windows.append(windows.take(np.argsort(-means, kind="stable")[:MAX_COMPARED]))
+    def _compare(
+        self, search: Search, windows: Windows, means: Floats, answer: Windows, cells: Windows | None
+    ) -> None:
+        """Keep the windows that answers are compared with; `cells` of the tree are candidates already."""
+        if self.chosen:
+            return
+        best = windows.take(np.argsort(-means, kind="stable")[:MAX_COMPARED])
+        listed_already = joined([answer, *self._windows, *([] if cells is None else [cells])])
+        every = joined([best, search.rivals(answer, cells is not None)]) if search.compares else best
+        self._windows.append(search.without(every, listed_already))
+        self._near = sum(len(part.centers) for part in self._windows)
 
     def candidates(self, cells: bool = True) -> Candidates:
         """Return all that is compared."""
         windows = joined(self._windows)
         others = windows.footprints() if len(windows.centers) else None
-        return Candidates(self.chosen, self._regions, others, cells)
+        return Candidates(self.chosen, self._regions, others, cells, self._near)
 
 
 def _of_size(state: State, size: Size, number: int) -> Candidates:
@@ -172,9 +185,9 @@ def _of_size(state: State, size: Size, number: int) -> Candidates:
     while len(pick.chosen) < number:
         search = Search(state, obstacles)
         windows, means = search.best(starts)
-        if not len(means) or not search.found:
+        if not len(means) or not search.has_window:
             break
-        obstacles = obstacles.beside(pick.window(search, windows, means))
+        obstacles = obstacles.beside(pick.window(search, windows, means, None))
     require(pick.chosen, "no region of this size is allowed", size, "Pass a smaller size, or allow more.")
     return pick.candidates(cells=False)
 
@@ -211,15 +224,11 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
         mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
         std[row] = math.sqrt(float(variance[0]))
 
-    @cache
-    def standings() -> list[Standing]:
-        if isinstance(state.belief, EmpiricalBelief):
-            return [Standing(math.nan, math.nan)] * len(compared.chosen)
-        with study._lock:
-            return _standings(state, compared, theta)
-
     def standing(rank: int) -> Standing:
-        return standings()[rank]
+        if isinstance(state.belief, EmpiricalBelief):
+            return Standing(math.nan, math.nan)
+        with study._lock:
+            return _standing(state, compared, rank, theta)
 
     answers = []
     for rank, row in enumerate(compared.chosen):
@@ -237,11 +246,30 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
     return answers
 
 
-def _standings(state: State, compared: Candidates, theta: float) -> list[Standing]:
-    """Return how each answer compares with all candidates."""
-    tree, rows = state.posterior_table(), np.array(compared.chosen)
+def _standing(state: State, compared: Candidates, rank: int, theta: float) -> Standing:
+    """Return how one of the answers compares with all candidates; it does not depend on the number of answers."""
+    tree, row = state.posterior_table(), compared.chosen[rank]
     if compared.others is None:
-        return confidence.standings(tree, views(state, pending=False), rows, theta)
+        rows = np.array(compared.chosen[: rank + 1])
+        return confidence.standings(tree, views(state, pending=False), rows, theta)[rank]
+    if compared.near is not None and len(compared.chosen) > 1:
+        assert isinstance(compared.others, Footprints)
+        extents, near = compared.others.extents, compared.near
+        if rank and row >= tree.size:
+            extents = np.concatenate((extents[:, :near], extents[:, [row - tree.size]]), axis=1)
+            region, row = compared.regions[row], tree.size + near
+            compared = compared._replace(regions={**compared.regions, row: region})
+        else:
+            extents = extents[:, :near]
+        compared = compared._replace(others=Footprints(extents))
+    chosen = [compared.chosen[0], row] if rank else [row]
+    return _standings_beside(state, compared._replace(chosen=chosen), theta)[-1]
+
+
+def _standings_beside(state: State, compared: Candidates, theta: float) -> list[Standing]:
+    """Return how answers compare with candidates of which some are outside the tree."""
+    tree, rows = state.posterior_table(), np.array(compared.chosen)
+    assert compared.others is not None
     keys = state.tracked.layout.keys(compared.others, register=False)
     models = views(state, pending=False, beside=keys)
     mean = np.sum([view.weight * view.mean[tree.size :] for view in models], axis=0)
@@ -250,4 +278,19 @@ def _standings(state: State, compared: Candidates, theta: float) -> list[Standin
     left_out = table.forbidden | (np.arange(table.size) < (0 if compared.cells else tree.size))
     left_out[[row for row in rows[1:] if row >= tree.size]] = True  # they are judged, and no rivals of the first
     table = table.forbidding(left_out, table.askable)
-    return confidence.standings(table, models, rows, theta)
+    near = None if compared.near is None else _alike(state, compared)
+    return confidence.standings(table, models, rows, theta, near)
+
+
+def _alike(state: State, compared: Candidates) -> Flags:
+    """Tell which candidates are nearly the same as each answer: they overlap it by more than half."""
+    assert isinstance(compared.others, Footprints)
+    tree, windows = state.posterior_table(), Windows(*compared.others.extents)
+    flags = np.zeros((len(compared.chosen), tree.size + len(windows.centers)), dtype=bool)
+    rows, cells = candidates(tree), cells_of(state)
+    for k, row in enumerate(compared.chosen):
+        region: Any = state.region(row) if row < tree.size else compared.regions[row]
+        answer = windows_of([region])
+        flags[k, rows] = alike(state.problem.space, cells, answer)
+        flags[k, tree.size :] = alike(state.problem.space, windows, answer)
+    return flags

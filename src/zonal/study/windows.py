@@ -22,13 +22,14 @@ from zonal.engine.state import State
 from zonal.errors import InvalidInput, mapped, reject, require
 from zonal.gp.model_average import Mixture
 from zonal.kernels.feedback import Footprints
-from zonal.policies.base import candidates
+from zonal.policies.base import OPTIMISM, candidates
 from zonal.spaces.base import ROUNDING, Overlapping
 from zonal.spaces.product_region import ProductRegion
 
 STARTS = 16  # cells from which the search starts
 # Steps, as shares of a window's width, and how many windows are kept after each: the next is tried around them.
 STEPS = {1 / 2: 6, 1 / 4: 4, 1 / 8: 3, 1 / 16: 2, 1 / 32: 2}
+NEAR = (1 / 16, 1 / 8)  # shifts of an answer that it is compared with
 COMPARED = 1 / 4  # the last step whose windows are all candidates, not only the best ones
 GRID_AXES = 2  # continuous axes up to which shifts along several axes at once are tried
 MAX_CALLS = 256  # of a user-defined `forbidden`
@@ -131,7 +132,8 @@ class Search:
         self._space: Any = state.problem.space
         self._axes = self._space.continuous_axes
         self._shifts = _shifts(len(self._axes))
-        self.found = False  # whether any window is allowed
+        self.has_window = False  # whether any window is allowed
+        self.compares = obstacles.function is None  # else a user-defined function would be called too often
 
     def best(self, starts: Windows, cells: bool = False) -> tuple[Windows, Floats]:
         """Return windows refined around some, and their means: first the best of all steps, the best first.
@@ -145,15 +147,29 @@ class Search:
             tried = self._predicted(self._shifted(top[0] if seen else starts, step))
             seen.append(tried if step >= COMPARED else (tried[0].take(NOTHING), np.zeros(0)))
             top = self._allowed_best(_both(top, tried), number)
-        self.found = len(top[1]) > 0
-        compared = seen if self._obstacles.function is None else []  # which has not been asked about all of these
+        self.has_window = len(top[1]) > 0
+        compared = seen if self.compares else []
         windows, means = zip(top, *compared, strict=True)
-        known = starts if cells else starts.take(NOTHING)
-        every, values = joined([known, *windows]), np.concatenate([np.zeros(len(known.centers)), *means])
+        nodes = starts if cells else starts.take(NOTHING)
+        every, values = joined([nodes, *windows]), np.concatenate([np.zeros(len(nodes.centers)), *means])
         distinct = self._distinct(every)
-        distinct = distinct[distinct >= len(known.centers)]
-        self.found = self.found and len(distinct) > 0
+        distinct = distinct[distinct >= len(nodes.centers)]
+        self.has_window = self.has_window and len(distinct) > 0
         return every.take(distinct), values[distinct]
+
+    def rivals(self, answer: Windows, cells: bool) -> Windows:
+        """Return windows to compare an answer with: slightly shifted ones, and those between promising cells."""
+        parts = [self._shifted(answer, step) for step in NEAR]
+        if cells:
+            parts.append(self._shifted(best_cells(self._state, OPTIMISM), max(STEPS)))
+        windows = joined(parts)
+        return windows.take(self._obstacles.clear(windows))
+
+    def without(self, windows: Windows, others: Windows) -> Windows:
+        """Return the distinct ones of some windows that are not among others."""
+        first, every = len(others.centers), joined([others, windows])
+        distinct = self._distinct(every)
+        return every.take(distinct[distinct >= first])
 
     def region(self, windows: Windows, at: int) -> ProductRegion:
         """Return one of some windows as a region, with the feedback that the study's answers have."""
@@ -229,12 +245,30 @@ def _shifts(axes: int) -> Floats:
     return np.concatenate([np.zeros((1, axes)), np.eye(axes), -np.eye(axes)])
 
 
-def best_cells(state: State, number: int = STARTS) -> Windows:
-    """Return the best cells as windows to start from."""
+def best_cells(state: State, optimism: float = 0.0) -> Windows:
+    """Return the best cells as windows to start from: by the mean, and some standard deviations above it."""
     tree = state.posterior_table()
     rows = candidates(tree)
-    order = np.argsort(-tree.mean[rows], kind="stable")[:number]
+    order = np.argsort(-(tree.mean + optimism * tree.std)[rows], kind="stable")[:STARTS]
     return windows_of([state.region(row) for row in rows[order].tolist()])  # type: ignore[misc]
+
+
+def cells_of(state: State) -> Windows:
+    """Return all cells that may be recommended, as windows."""
+    rows = candidates(state.posterior_table())
+    return windows_of([state.region(row) for row in rows.tolist()])  # type: ignore[misc]
+
+
+def alike(space: Any, windows: Windows, other: Windows) -> Flags:
+    """Tell which windows overlap another by more than half along every axis."""
+    near = np.ones(len(windows.centers), dtype=bool)
+    for j, axis in enumerate(space.axes):
+        ours, center = windows.centers[:, j], other.centers.item(0, j)
+        if axis.is_categorical:
+            near &= ours == center
+        else:
+            near &= axis.apart(ours, center) < other.widths.item(0, j) / 2 * (1 - SAME)
+    return near
 
 
 def tiling(state: State, size: Any) -> Windows:
