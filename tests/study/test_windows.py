@@ -309,3 +309,41 @@ def test_it_takes_less_than_50_milliseconds_at_2000_nodes() -> None:
         fresh.recommend()
         took.append(time.process_time() - start)
     assert min(took) < 0.05
+
+
+def test_the_shell_and_the_service_know_windows(tmp_path: Path) -> None:
+    import json
+
+    from click.testing import CliRunner
+
+    from zonal.cli.main import main
+    from zonal.web.handlers import READ, call_study
+    from zonal.web.page_data import answer
+    from zonal.web.routes import ROUTES
+
+    study = searched(LINE, bump([0.31]))
+    study.save(tmp_path / "line.db")
+
+    def shell(*options: str) -> Any:
+        return json.loads(
+            CliRunner().invoke(main, ["recommend", str(tmp_path / "line.db"), "--json", *options]).stdout
+        )
+
+    assert shell()[0]["region"]["node"] is None
+    assert shell("--on-grid")[0]["region"]["node"] == list(study.recommend(on_grid=True).node)
+    assert shell("--size", "x=0.2")[0]["region"]["bounds"]["x"] == pytest.approx(
+        study.recommend(size=0.2).region.bounds[0].tolist(), abs=1e-6
+    )
+    assert shell("--among", "x=0..0.2", "--among", "x=0.25..0.4")[0]["region"]["bounds"]["x"] == [0.25, 0.4]
+    route = next(route for route in ROUTES if route.path == "/recommend")
+    (served,) = call_study(route, study, k=1, size="x=0.2")
+    assert served == study.recommend(size=0.2)
+    assert call_study(route, study, k=1, on_grid=True)[0].node is not None
+    assert call_study(route, study, k=1, among="x=0..0.2; x=0.25..0.4")[0].region["x"] == (0.25, 0.4)
+    assert {"size", "among"} <= READ.keys()
+    with pytest.raises(InvalidInput, match="width for each axis"):
+        call_study(route, study, k=1, size="wide")
+    first: Any = answer(study)["best"][0]  # type: ignore[index]
+    assert first["region"]["window"] == [study.recommend().region.bounds.tolist()]
+    cell = study._state.region(first["region"]["row"])
+    assert cell.overlaps(study.recommend().region)

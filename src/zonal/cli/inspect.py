@@ -33,9 +33,10 @@ SHOWN_NODES = 60
 @click.option("--on-grid", is_flag=True, help="The best node of the tree, not a region at any position.")
 @click.option("--size", metavar="AXIS=WIDTH,...", help="The size of the region, if not the smallest.")
 @click.option("--among", multiple=True, metavar="REGION", help="A region to choose from; may be repeated.")
+@click.option("--disc", is_flag=True, help="The best disc around any member, of points or areas.")
 @options.json_option
 def recommend(
-    study: Study, k: int, on_grid: bool, size: str | None, among: tuple[str, ...], as_json: bool
+    study: Study, k: int, on_grid: bool, size: str | None, among: tuple[str, ...], disc: bool, as_json: bool
 ) -> None:
     """Which region to recommend now, and how certain that is.
 
@@ -43,7 +44,7 @@ def recommend(
     """
     regions = [study.space.region(study.space.from_text(region)) for region in among] or None
     width = None if size is None else size_from_text(size)
-    best = study.recommend(k, on_grid=on_grid, size=width, among=regions)
+    best = study.recommend(k, on_grid=on_grid, size=width, among=regions, disc=disc)
     if as_json:
         options.echo_json(best)
     else:

@@ -40,6 +40,7 @@ def plot_map(
     ax: Axes | None = None,
     truth: Floats | DataSeries | None = None,
     shapes: Iterable[Any] | None = None,
+    disc: bool = False,
 ) -> Axes:
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
@@ -57,6 +58,8 @@ def plot_map(
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
         Polygons of the members, one per row in the order in which the space was given them; by default those of
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
+    disc : bool
+        Ring the members of the best disc too: see `Study.recommend`.
     """
     require(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
@@ -66,6 +69,10 @@ def plot_map(
     values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
+    if disc:
+        members: Any = study.recommend(disc=True).region
+        x, y = space.features[members.positions][:, :2].T
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=style.FOUND, lw=1.2, zorder=4.2, label="best disc")
     style.colour_bar(study, ax, shown, truth is not None)
     style.legend_above(ax)
     return ax

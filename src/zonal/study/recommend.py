@@ -27,6 +27,7 @@ from zonal.gp.empirical import EmpiricalBelief
 from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
 from zonal.policies.base import best, candidates
 from zonal.spaces import Region
+from zonal.study.discs import discs
 from zonal.study.queries import NO_REGIONS, judged_region, tree_of
 from zonal.study.windows import (
     MAX_COMPARED,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 Size = float | Mapping[str, float]
+MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
 
 _answered: WeakKeyDictionary[State, dict[int, Candidates]] = WeakKeyDictionary()
@@ -69,19 +71,23 @@ def recommend(
     on_grid: bool = False,
     size: Size | None = None,
     among: Sequence[Any] | None = None,
+    disc: bool = False,
 ) -> list[Recommendation]:
     """Return the `k` best regions, the recommended one first: see `Study.recommend`."""
     number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
     theta = checked_probability(theta, "theta")
-    questions = {"on_grid": truth(on_grid, "on_grid"), "size": size is not None, "among": among is not None}
+    questions = {"on_grid": truth(on_grid, "on_grid"), "disc": truth(disc, "disc")}
+    questions |= {"size": size is not None, "among": among is not None}
     asked = [name for name, is_asked in questions.items() if is_asked]
-    require(len(asked) < 2, "on_grid, size and among are different questions", asked, "Pass one of them.")
+    require(len(asked) < 2, "on_grid, size, among and disc are different questions", asked, "Pass one of them.")
     with study._lock:
         state = study._state
         if among is not None:
             compared = _among(study, state, among, number)
         elif size is not None:
             compared = _of_size(state, size, number)
+        elif disc:
+            compared = _best_of(state, discs(state), number)
         else:
             compared = on_the_grid(state, number) if on_grid else _kept_answer(state, number)
     return _answers(study, state, compared, theta)
@@ -193,25 +199,29 @@ def _of_size(state: State, size: Size, number: int) -> Candidates:
 
 
 def _among(study: Study, state: State, among: Sequence[Any], number: int) -> Candidates:
-    """Return the best of some regions, disjoint ones."""
+    """Return the best of the user's own regions."""
     regions = [judged_region(study, region) for region in listed(among, *NO_REGIONS)]
     require(regions, "there are no regions to choose from", among, "Pass some.")
     problem, fix = "these regions cannot be compared without a model", "Use a policy with a Gaussian belief."
     require(not isinstance(state.belief, EmpiricalBelief), problem, "StoOO", fix)
-    forbidden = Obstacles.of(state)
-    allowed = [
-        not any(other.overlaps(region) for other in forbidden.regions) and forbidden.allows(region)  # type: ignore[arg-type]
-        for region in regions
-    ]
-    kept = [region for region, able in zip(regions, allowed, strict=True) if able]
-    require(kept, "all of these regions are forbidden", len(regions), "Pass others, or allow them.")
-    seen = footprints_of(kept, state.problem.target)
-    means = state.belief.predict(seen)[0]
+    return _best_of(state, regions, number)
+
+
+def _best_of(state: State, regions: Sequence[Region], number: int) -> Candidates:
+    """Return the best of some regions that are allowed, disjoint ones, and the next best to compare them with."""
+    obstacles = Obstacles.of(state)
+    clear = [region for region in regions if not any(other.overlaps(region) for other in obstacles.regions)]
+    means = state.belief.predict(footprints_of(clear, state.problem.target))[0] if clear else np.zeros(0)
+    kept: list[Any] = []
     chosen: list[int] = []
     for at in np.argsort(-means, kind="stable").tolist():
-        if len(chosen) < number and not any(kept[at].overlaps(kept[other]) for other in chosen):
-            chosen.append(at)
-    size = state.structure.size
+        region: Any = clear[at]
+        if len(kept) < MAX_CANDIDATES and obstacles.allows(region):
+            if len(chosen) < number and not any(region.overlaps(kept[other]) for other in chosen):
+                chosen.append(len(kept))
+            kept.append(region)
+    require(kept, "all of these regions are forbidden", len(regions), "Pass others, or allow them.")
+    size, seen = state.structure.size, footprints_of(kept, state.problem.target)
     return Candidates([size + at for at in chosen], {size + at: kept[at] for at in chosen}, seen, cells=False)
 
 

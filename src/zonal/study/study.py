@@ -1036,6 +1036,7 @@ class Study(metaclass=Named):
         on_grid: bool = False,
         size: Size | None = None,
         among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
     ) -> Recommendation: ...
     @overload
     def recommend(
@@ -1046,6 +1047,7 @@ class Study(metaclass=Named):
         on_grid: bool = False,
         size: Size | None = None,
         among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
     ) -> list[Recommendation]: ...
     def recommend(
         self,
@@ -1055,6 +1057,7 @@ class Study(metaclass=Named):
         on_grid: bool = False,
         size: Size | None = None,
         among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
     ) -> Recommendation | list[Recommendation]:
         """Return the recommended region, or a list of the `k` best, and how certain that is.
 
@@ -1074,6 +1077,9 @@ class Study(metaclass=Named):
             The size of the window, in the units of ``smallest``; on axes not named it is the smallest.
         among : sequence of regions, optional
             The regions to choose from, as ``space.region`` takes them.
+        disc : bool
+            For members with coordinates: the best disc of at least the smallest weight around any member, over
+            whatever areas it reaches; ``region.members`` lists them.
 
         Examples
         --------
@@ -1084,7 +1090,7 @@ class Study(metaclass=Named):
         >>> best.region == study.recommend().region, best.mean > second.mean
         (True, True)
         """
-        best = recommend.recommend(self, k, theta, on_grid, size, among)
+        best = recommend.recommend(self, k, theta, on_grid, size, among, disc)
         return best[0] if k is None else best
 
     def outlook(self, n: int) -> Outlook:

@@ -17,7 +17,7 @@ from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import CELLS, Map, panels_of
-from zonal.plotting.outlines import outline
+from zonal.plotting.outlines import pieces
 from zonal.plotting.style import regions_of
 from zonal.spaces import Node
 from zonal.study.queries import leaf_at
@@ -71,7 +71,8 @@ def _best(study: Study, recommended: Recommendation, tree: Any) -> Mapping[str, 
         "probability_best": recommended.probability_best,
         "measurements": int(tree.count[row]) if is_node else 0,
     }
-    window = None if is_node else outline(region)[list(region.space.continuous_axes)].tolist()
+    axes = list(region.space.continuous_axes)
+    window = None if is_node else [edges[axes].tolist() for edges in pieces(region)]
     where = {**place(region, row), "window": window}
     return {"region": where, "mean": recommended.mean, "std": recommended.std, **sure}
 

@@ -92,6 +92,7 @@ WHERE = {
     "on_grid": described_as("The best node of the tree, not a region at any position.", **YES),
     "size": described_as("The size of the region, if not the smallest: l=10,sin_b=0.1.", **TEXT),
     "among": described_as("The regions to choose from, as text, separated by semicolons.", **TEXT),
+    "disc": described_as("The best disc around any member, of points or areas.", **YES),
 }
 AFTER = {"after": whole(-1, 2**53)}
 ONE, CSV = "/trials/{trial}", "text/csv"

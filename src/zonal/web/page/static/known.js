@@ -111,6 +111,7 @@ function legend(page, field) {
   if (study.best) {
     keys.push(key(head.stands_out ? "best region" : `${head.direction === "maximize" ? "highest" : "lowest"} so far; does not stand out`,
       s("rect", { x: 3, y: 1, width: 16, height: 12, class: `found${head.stands_out ? "" : " unsure"}` })));
+    if (study.best.region.window) keys.push(key("cell of the tree there", s("rect", { x: 3, y: 1, width: 16, height: 12, class: "found cell" })));
   }
   const limit = head.beyond && `${side(head)} ${words.unit(words.number(head.beyond.threshold), head.value.unit)}`;
   if (study.values.held?.length) keys.push(key(limit, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "held" })));
@@ -145,7 +146,7 @@ export function readout(page, row, cell) {
     const n = study.values.count[row], way = study.pendingRows.get(row);
     bits.push(n ? ` · measured ${n === 1 ? "once" : `${n} times`}` : " · not measured itself");
     if (way) bits.push(` · pending (#${way.join(", #")})`);
-    if (study.best?.region.row === row) bits.push(" · the best region so far");
+    if (study.best?.region.row === row) bits.push(study.best.region.window ? " · the best region so far is here, off the grid" : " · the best region so far");
   }
   put("readout", ...bits);
 }

@@ -57,7 +57,10 @@ export class LineView extends View {
     const [left, right, top, bottom] = [x.from, x.to, y.to, y.from];
     const cut = (value) => Math.min(bottom, Math.max(top, y.px(value)));
     const span = (row) => ({ x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) });
-    if (study.best) marks.push(s("rect", { ...span(study.best.region.row), y: top, height: bottom - top, class: `foundband${study.head.stands_out ? "" : " unsure"}` }));
+    // the window, or the cell: a window across the cut of a ring is two bands
+    const bands = study.best ? study.best.region.window?.map(([[low, high]]) => ({ x: x.px(low), width: Math.max(1, x.px(high) - x.px(low)) })) ?? [span(study.best.region.row)] : [];
+    for (const band of bands) marks.push(s("rect", { ...band, y: top, height: bottom - top, class: `foundband${study.head.stands_out ? "" : " unsure"}` }));
+    if (study.best?.region.window) marks.push(s("rect", { ...span(study.best.region.row), y: top, height: bottom - top, class: "found cell" }));
     for (const [row, trials] of study.pendingRows) {
       marks.push(s("rect", { ...span(row), y: top, height: bottom - top, class: "pendingband" }));
       const b = span(row);
@@ -89,7 +92,7 @@ export class LineView extends View {
       bars += `M${a.toFixed(1)} ${py}H${b.toFixed(1)}`; dots += `M${((a + b) / 2).toFixed(1)} ${py}h0`;
     }
     marks.push(s("path", { d: bars, class: "bars" }), s("path", { d: dots, class: "dots" }));
-    if (study.best) { const b = span(study.best.region.row); marks.push(star(b.x + b.width / 2, top + 10, 8, study.head.stands_out)); }
+    if (study.best) { const b = bands.reduce((most, band) => (band.width > most.width ? band : most)); marks.push(star(b.x + b.width / 2, top + 10, 8, study.head.stands_out)); }
     const limit = this.field.mode === "chance" ? this.field.threshold : study.head.beyond?.threshold;
     if (limit !== undefined) marks.push(s("line", { x1: left, x2: right, y1: cut(limit), y2: cut(limit), class: "threshold" }));
     const empty = !study.known && !study.trials.value.some((value) => value !== null);
