@@ -76,6 +76,12 @@ def rehearse(**options: Any) -> None:
 @click.option(
     "--target", type=POSITIVE, help="A regret: also name the smallest simulated budget that stays below it."
 )
+@click.option(
+    "--compare",
+    multiple=True,
+    metavar="WHAT=A,B",
+    help="Compare noises (noise=0.1,0.2), beams (beam=4,8) or sizes (size=1,2: times the smallest); repeatable.",
+)
 @_simulation("zonal-power.png", 50, 2)
 def power(**options: Any) -> None:
     """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
@@ -86,7 +92,7 @@ def power(**options: Any) -> None:
     """
     from zonal.cli.simulation_report import powered
 
-    simulation = {name: options.pop(name) for name in ("signal", "variance", "lengthscale", "target")}
+    simulation = {name: options.pop(name) for name in ("signal", "variance", "lengthscale", "target", "compare")}
     _report(powered, simulation, **options)
 
 

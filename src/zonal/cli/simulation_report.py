@@ -13,6 +13,7 @@ from zonal.io.files import write_picture
 from zonal.io.recipe_text import Recipe
 from zonal.kernels.base import Matern
 from zonal.plotting import column_width, plot_map, plot_tree
+from zonal.simulation.comparison import Comparison, compare_power
 from zonal.simulation.ground_truth_tables import landscape_for
 from zonal.simulation.power import Power, power
 from zonal.simulation.rehearsal import Rehearsal, StudyPlayer, campaign, everybody, rehearse, within_reach
@@ -112,6 +113,7 @@ def powered(
     lengthscale: Any,
     given: bool,
     target: float | None,
+    compare: Sequence[str] = (),
     runs: int,
     jobs: int | None,
     out: Path,
@@ -135,14 +137,28 @@ def powered(
     cells = space.leaves(space.max_depth())
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
     simulated = budgets[0] if len(budgets) == 1 else budgets
-    analysis = power(
-        space, simulated, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **drawn, **settings
-    )
+    played: dict[str, Any] = {"noise": noise, "runs": runs, "rng": rng, "jobs": jobs, "progress": True}
+    analysis: Power | Comparison
+    if compare:
+        require(target is None, "--target is for one setting", target, "Leave --compare or --target out.")
+        cases = dict(map(_compared, compare))
+        analysis = compare_power(space, simulated, compare=cases, **played, **drawn, **settings)
+    else:
+        analysis = power(space, simulated, **played, **drawn, **settings)
     yield from analysis.table().splitlines()
-    if target is not None:
+    if target is not None and isinstance(analysis, Power):
         yield _reached(analysis, target)
     _draw(analysis, settings.get("value_name", "value"), out)
     yield f"picture  {out.resolve()}"
+
+
+def _compared(words: str) -> tuple[str, list[float]]:
+    """Return what is compared, and its values, from a text such as "noise=0.1,0.2"."""
+    what, _, values = words.partition("=")
+    try:
+        return what.strip(), [float(value) for value in values.split(",")]
+    except ValueError:
+        raise InvalidInput("what is compared needs numbers", words, "Write for example noise=0.1,0.2.") from None
 
 
 def _reached(analysis: Power, target: float) -> str:
@@ -153,7 +169,7 @@ def _reached(analysis: Power, target: float) -> str:
     return f"the first budget with its whole interval below {target:g}: {budget:g}"
 
 
-def _draw(analysis: Power, value: str, out: Path) -> None:
+def _draw(analysis: Power | Comparison, value: str, out: Path) -> None:
     """Write a plot of the regret against the budget."""
     import matplotlib.pyplot as plt
 

@@ -393,7 +393,7 @@ def rehearse(
     for k, name in enumerate(methods):  # the methods take turns
         recommended, windows = (tuple(regions) for regions in zip(*both[k :: len(methods)], strict=True))
         regrets = np.array([reachable.regret(region) for region in recommended])
-        against_windows = np.array([reachable.window_regret(region) for region in windows])
+        against_windows = np.array([max(reachable.window_regret(region), 0.0) for region in windows])
         campaigns[name] = Campaigns(recommended, regrets, windows, against_windows)
     return Rehearsal(reachable, budget, campaigns)
 
