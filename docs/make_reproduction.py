@@ -554,7 +554,7 @@ def library_search(budget: int) -> Callable[[int], object]:
     def timed(seed: int) -> object:
         searched = study(authors.KERNEL, zn.GPOO(zn.GeometricDelta(14, 0.5)), 10, budget)
         searched.optimize(zn.simulate(f, zn.Average(10), NOISE, rng=seed))
-        return searched.recommend()
+        return searched.recommend(on_grid=True)
 
     return timed
 
