@@ -293,7 +293,8 @@ def observe(
 ) -> Observation:
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
-        given = feedback or (region.feedback if isinstance(region, Region) else None)
+        of_region = region.feedback if isinstance(region, Region) else None
+        given = of_region if feedback is None else feedback
         by = study.feedback if given is None else checked_feedback(given, study.space)
         seen = with_feedback(region_of(study, region), by)
         other = None if minus is None else with_feedback(region_of(study, minus), by)
