@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -240,11 +240,18 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
         # It was chosen for its lead over the best cell, which the model alone vouches for.
         std[row] = math.hypot(math.sqrt(float(variance[0])), compared.leads.get(row, 0.0))
 
+    @cache
+    def standing_of_nodes() -> list[Standing]:
+        rows, models = np.array(compared.chosen), views(state, pending=False)
+        return confidence.standings(table, models, rows, theta)
+
     def standing(rank: int) -> Standing:
         if isinstance(state.belief, EmpiricalBelief):
             return Standing(math.nan, math.nan)
         with study._lock:
-            return _standing(state, compared, rank, theta)
+            return (
+                standing_of_nodes()[rank] if compared.others is None else _standing(state, compared, rank, theta)
+            )
 
     answers = []
     for rank, row in enumerate(compared.chosen):
@@ -265,9 +272,6 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
 def _standing(state: State, compared: Candidates, rank: int, theta: float) -> Standing:
     """Return how one of the answers compares with all candidates; it does not depend on the number of answers."""
     tree, row = state.posterior_table(), compared.chosen[rank]
-    if compared.others is None:
-        rows = np.array(compared.chosen[: rank + 1])
-        return confidence.standings(tree, views(state, pending=False), rows, theta)[rank]
     if compared.near is not None and len(compared.chosen) > 1:
         assert isinstance(compared.others, Footprints)
         extents, near = compared.others.extents, compared.near
