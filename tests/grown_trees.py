@@ -19,8 +19,8 @@ COLUMNS = (
 
 def root(noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
     """Return the table of a root that was not measured."""
-    nothing, rewards = np.zeros(1), ObservationStats()
-    return Tree(Nodes.root(splittable, forbidden), nothing, nothing + 1, np.array([noise]), rewards, 0.1, {}, {})
+    nodes, nothing, rewards = Nodes.root(splittable, forbidden), np.zeros(1), ObservationStats()
+    return Tree(nodes, nothing, nothing + 1, np.array([noise]), rewards, nodes.slot, 0.1, {}, {})
 
 
 def rebuilt(tree: Tree, nodes: Nodes, **columns: Any) -> Tree:

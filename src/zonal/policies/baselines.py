@@ -42,6 +42,7 @@ class Leaves(Policy):
 
     level: int | None = None
     expands_fully = True
+    answers_anywhere = True
     bound_class = BoundLeaves
 
     def __post_init__(self) -> None:

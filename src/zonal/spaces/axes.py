@@ -273,6 +273,21 @@ class ContinuousAxis(Axis):
         upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
         return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
 
+    # Windows: parts of any position.
+
+    def narrowest(self, pieces: int) -> float:
+        """Return the width of the narrowest of `pieces` parts."""
+        return self.width(pieces)
+
+    def within_ends(self, centers: Floats, width: float) -> Floats:
+        """Return the centres nearest to some, from the lower end, at which a part of a width lies on the axis."""
+        return np.clip(centers, width / 2, max(self.side - width / 2, width / 2))
+
+    def window(self, center: float, width: float) -> Part:
+        """Return the part of a width about a centre, which `within_ends` has returned."""
+        low = max(self.low + center - width / 2, self.low)
+        return center, width, (low, min(low + width, self.high))
+
     # From the user's description to a part.
 
     def parse(self, what: PartLike, arity: int) -> Part:
