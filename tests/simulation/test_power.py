@@ -381,7 +381,7 @@ def test_the_commands_of_the_page_are_understood(tmp_path: Path) -> None:
     commands = re.findall(
         r"^    zonal (power .*?)(?:  +#.*)?$", (ROOT / "docs" / "power.md").read_text(), re.MULTILINE
     )
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         words = [*command.split(), "--budget", "x"]  # the last thing to be wrong
         result = CliRunner().invoke(main, words)
