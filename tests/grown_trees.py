@@ -31,6 +31,7 @@ def rebuilt(tree: Tree, nodes: Nodes, **columns: Any) -> Tree:
         "std": np.append(tree.std, np.ones(more)),
         "noise": np.append(tree.noise, np.full(more, 0.1)),
         "rewards": tree._rewards,
+        "measured_slots": nodes.slot,
         "learned_noise": tree._learned_noise,
         "counts": tree._counts,
         "pending": tree.pending,

@@ -230,7 +230,7 @@ class ContinuousAxis(Axis):
             return self
         return replace(self, smallest=self.side / arity ** max(math.ceil(exact - 0.5 - ROUNDING), 0))
 
-    def apart(self, places: Floats, place: float) -> Floats:
+    def apart(self, places: Floats, place: float | Floats) -> Floats:
         """Return the distances of positions on the axis from another."""
         return np.abs(places - place)
 

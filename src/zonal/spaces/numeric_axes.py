@@ -104,7 +104,7 @@ class PeriodicAxis(ContinuousAxis):
         turned = np.mod(places - self.low, self.side)
         return np.asarray(self.low + turned * (turned < self.side))
 
-    def apart(self, places: Floats, place: float) -> Floats:
+    def apart(self, places: Floats, place: float | Floats) -> Floats:
         """Return the distances of positions on the ring from another, the shorter way round."""
         turned = np.mod(places - place, self.side)
         return np.minimum(turned, self.side - turned)

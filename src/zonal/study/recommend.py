@@ -323,6 +323,6 @@ def _alike(state: State, compared: Candidates) -> Flags:
     for k, row in enumerate(compared.chosen):
         region: Any = state.region(row) if row < tree.size else compared.regions[row]
         answer = windows_of([region])
-        flags[k, rows] = alike(state.problem.space, cells, answer)
-        flags[k, tree.size :] = alike(state.problem.space, windows, answer)
+        flags[k, rows] = alike(state, cells, answer)
+        flags[k, tree.size :] = alike(state, windows, answer)
     return flags

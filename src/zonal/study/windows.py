@@ -180,7 +180,8 @@ class Search:
         parts = []
         for j, axis in enumerate(self._space.axes):
             center, width = windows.centers.item(at, j), windows.widths.item(at, j)
-            parts.append((center, width, (center, center)) if axis.is_categorical else axis.window(center, width))
+            within = axis.window(center, width) if isinstance(axis, ContinuousAxis) else None
+            parts.append(within or (center, width, (center, center)))
         feedback = problem.feedback if problem.measures_target else None
         return ProductRegion(self._space, None, feedback, tuple(parts))
 
@@ -209,17 +210,17 @@ class Search:
         apart = np.zeros(len(windows.centers), dtype=bool)
         for j, axis in enumerate(self._space.axes):
             centers = windows.centers[:, j]
-            if axis.is_categorical:
-                apart |= centers != centers[at]
-            else:
+            if isinstance(axis, ContinuousAxis):
                 apart |= axis.apart(centers, centers[at]) >= windows.widths[at, j] / 2 * (1 - SAME)
+            else:
+                apart |= centers != centers[at]
         return apart
 
     def _shifted(self, windows: Windows, step: float) -> Windows:
         """Return windows shifted by a step, given in widths, each way along the continuous axes."""
         centers = np.repeat(windows.centers[:, None], len(self._shifts), axis=1)
         for shift, j in enumerate(self._axes):
-            axis, widths = self._space.axes[j], windows.widths[:, j]
+            axis, widths = cast(ContinuousAxis, self._space.axes[j]), windows.widths[:, j]
             for width in np.unique(widths).tolist():
                 of = widths == width
                 moved = step * width if axis.places is None else max(math.floor(step * width), 1)
@@ -260,15 +261,15 @@ def cells_of(state: State) -> Windows:
     return windows_of([state.region(row) for row in rows.tolist()])  # type: ignore[misc]
 
 
-def alike(space: AxisSpace, windows: Windows, other: Windows) -> Flags:
+def alike(state: State, windows: Windows, other: Windows) -> Flags:
     """Tell which windows overlap another by more than half along every axis."""
     near = np.ones(len(windows.centers), dtype=bool)
-    for j, axis in enumerate(space.axes):
+    for j, axis in enumerate(_space(state).axes):
         ours, center = windows.centers[:, j], other.centers.item(0, j)
-        if axis.is_categorical:
-            near &= ours == center
-        else:
+        if isinstance(axis, ContinuousAxis):
             near &= axis.apart(ours, center) < other.widths.item(0, j) / 2 * (1 - SAME)
+        else:
+            near &= ours == center
     return near
 
 
@@ -295,7 +296,8 @@ def _spots(axis: Axis, pieces: int, width: float) -> tuple[Floats, Floats]:
         parts = [axis.cell(part, pieces) for part in range(pieces)]
         return np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
     number = max(math.ceil(2 * axis.side / width) - 1, 1)
-    centers = np.unique(axis.within_ends(width / 2 * np.arange(1, number + 1), width))
+    steps: Floats = np.arange(1.0, number + 1)
+    centers = np.unique(axis.within_ends(width / 2 * steps, width))
     return centers, np.full(len(centers), width)
 
 
@@ -326,7 +328,7 @@ def checked_size(state: State, size: Any) -> Floats:
     for name, j in zip(names, space.continuous_axes, strict=True):
         axis = cast(ContinuousAxis, space.axes[j])
         least = axis.narrowest(pieces[j])
-        width = axis.with_smallest(given[name]).smallest if name in given else least  # which checks it
+        width = axis.with_smallest(given[name]).smallest or least if name in given else least  # which checks it
         problem = f"the size on axis {name} is under the smallest ({least:.6g})"
         require(width >= least * (1 - ROUNDING), problem, width, "Pass a larger one.")
         widths[j] = width
