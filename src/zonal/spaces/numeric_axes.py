@@ -19,8 +19,8 @@ from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import BLOCK, Measure
 from zonal.kernels.periodic import wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces.axes import ContinuousAxis, Part, Symbol, checked_ends
-from zonal.spaces.base import ROUNDING, PartLike
+from zonal.spaces.axes import ContinuousAxis, Part, Symbol
+from zonal.spaces.base import ROUNDING, PartLike, checked_ends
 
 EXACT = 52  # bits of an integer that a float holds exactly
 MOST_TURNS = 16  # around a ring: a measure that covers more is uniform
