@@ -53,9 +53,9 @@ ANSWERS: dict[tuple[str, str], Schema] = {
 
 def answer_schema(method: str, path: str, result: str | None) -> Schema:
     """Return the schema of an answer; `result` is the name of what is beside the progress, "" if nothing is."""
-    known = ANSWERS.get((method, path))
-    if known is not None:
-        return known
+    schema = ANSWERS.get((method, path))
+    if schema is not None:
+        return schema
     if method == "POST" and result is not None:
         return record(PROGRESS, **({result: {}} if result else {}))
     return {}

@@ -78,15 +78,15 @@ def tagged(request: Request, content: bytes, digest: str, kind: str) -> Response
     `digest` is that of the study's last event: another study in its place, or another release, has another tag.
     """
     tag = f'W/"{digest}-{__version__}"'
-    known = {text.strip() for text in request.headers.get("if-none-match", "").split(",")}
-    if known & {tag, tag.removeprefix("W/"), "*"}:
+    tags_held = {text.strip() for text in request.headers.get("if-none-match", "").split(",")}
+    if tags_held & {tag, tag.removeprefix("W/"), "*"}:
         return Response(status_code=304, headers={"etag": tag})
     return Response(content, media_type=kind, headers={"etag": tag})
 
 
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    status, kind, title = next(answer for known, answer in STATUSES.items() if isinstance(error, known))
+    status, kind, title = next(answer for kind, answer in STATUSES.items() if isinstance(error, kind))
     return problem(status, title, str(error), error.field if isinstance(error, Misspoken) else "", kind)
 
 

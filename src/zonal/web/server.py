@@ -120,8 +120,10 @@ class Service:
         """Return the form for the token, or, to whoever has signed in, the page that they came for."""
         target = request.query_params.get("next", "/")
         if self._token and same(request.cookies.get(COOKIE, ""), cookie_of(self._token)):
-            own = re.match(r"/(?![/\\])", target)
-            return Response(status_code=303, headers={"location": quote(target, safe="/%") if own else "/"})
+            on_this_site = re.match(r"/(?![/\\])", target)
+            return Response(
+                status_code=303, headers={"location": quote(target, safe="/%") if on_this_site else "/"}
+            )
         return await _page("login.html")(request)
 
     async def _login(self, request: Request) -> Response:
