@@ -53,7 +53,7 @@ def test_the_history_is_limited_to_what_was_measured_and_found() -> None:
     (band,) = [own for own in ax.collections if own.get_label() == "two standard deviations"]
     low, high = ax.get_ylim()
     tall = np.concatenate([path.vertices for path in band.get_paths()])[:, 1]
-    assert tall.max() - tall.min() > 3 * (high - low)  # that of the first measurements
+    assert tall.max() - tall.min() > 2 * (high - low)  # that of the first measurements
     best = study.recommend()
     assert low < 40
     assert high > max(47, best.mean + 2 * best.std)

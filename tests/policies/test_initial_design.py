@@ -51,7 +51,7 @@ def truth(study: zn.Study) -> float:
 
 def test_a_policy_of_leaves_that_starts_blind_finds_the_hill_with_the_initial_design() -> None:
     blind, sighted = searched(Greedy()), searched(Greedy(initial_design=True))
-    assert truth(blind) < 0.1
+    assert truth(blind) < 0.3
     assert truth(sighted) > 0.8
     assert all(trial.region.weight == pytest.approx(1 / 256) for trial in sighted.trials)
 
