@@ -175,7 +175,7 @@ def regret(name: str, seed: int, noise: float, given: bool, **prices: Any) -> tu
         settings |= {"kernel": here.kernel, "noise": noise}
     study = zn.Study(here.space, **settings)
     study.optimize(here.instrument(noise, np.random.default_rng([seed, 9])))
-    found = study.recommend().region.node
+    found = study.recommend(on_grid=True).region.node
     assert found is not None
     return float(here.truth.max() - here.truth[found[1]]), study.measured
 
@@ -254,7 +254,7 @@ def journey(
     )  # as many as it can pay, on average
     study = zn.Study(here.space, feedback=here.feedback, rng=seed, **prices, **model)
     measure = here.instrument(noise, np.random.default_rng([seed, 9]))
-    spent, place, before = 0.0, None, study.recommend().region
+    spent, place, before = 0.0, None, study.recommend(on_grid=True).region
     while True:
         try:
             trials = study.ask(batch)
@@ -273,8 +273,8 @@ def journey(
                 study.tell(trial, measure(trial.region))
         if spent > budget * (1 + 1e-9):
             break
-        before = study.recommend().region
-    region = study.recommend().region if knows else before
+        before = study.recommend(on_grid=True).region
+    region = study.recommend(on_grid=True).region if knows else before
     assert region.node is not None
     return float(here.truth.max() - here.truth[region.node[1]]), study.measured
 

@@ -82,7 +82,9 @@ def search(kind: str, edge: float, seed: int) -> Search:
     study.optimize(instrument, progress=False)
     near = sum(abs(trial.region.center[1] - edge) < NEAR for trial in study.trials)
     allowed = np.linspace(-1, 1, SHAPE[1] + 1)[:-1] >= edge
-    return Search(len(study.trials), near, sky.average(study.recommend().region), float(table[:, allowed].max()))
+    return Search(
+        len(study.trials), near, sky.average(study.recommend(on_grid=True).region), float(table[:, allowed].max())
+    )
 
 
 @click.command()

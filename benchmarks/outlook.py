@@ -33,13 +33,13 @@ def campaign(model: Prior, noise: float, budget: int, seed: list[int]) -> Floats
     measure = landscape.simulate(noise, np.random.default_rng(errors))
     study = zn.Study(landscape.space, budget=budget, rng=np.random.default_rng(search))
     study.optimize(measure)
-    regret = landscape.regret(study.recommend().region)
+    regret = landscape.regret(study.recommend(on_grid=True).region)
     promised = [study.outlook(n).gain for n in AHEAD]
     came = []
     for n in AHEAD:
         study.extend(budget + n - study.budget)
         study.optimize(measure)
-        came.append(regret - landscape.regret(study.recommend().region))
+        came.append(regret - landscape.regret(study.recommend(on_grid=True).region))
     return np.column_stack([promised, came])
 
 

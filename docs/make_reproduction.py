@@ -554,7 +554,7 @@ def library_search(function: str, s: int, budget: int) -> Callable[[int], object
     def timed(seed: int) -> object:
         searched = study(authors.KERNEL, zn.GPOO(zn.GeometricDelta(14, 0.5)), s, budget)
         searched.optimize(zn.simulate(f, zn.Average(s), NOISE, rng=seed))
-        return searched.recommend()
+        return searched.recommend(on_grid=True)
 
     return timed
 

@@ -75,7 +75,7 @@ def _rounds(arms: int) -> int:
 
 def smallest(study: zn.Study) -> zn.Region:
     """Return the recommended region, or the part of it that is smallest and best by the posterior mean."""
-    region = study.recommend().region
+    region = study.recommend(on_grid=True).region
     while study.space.may_split(region):
         parts = study.space.split(region)
         region = parts[int(np.argmax(study.predict(parts).mean))]

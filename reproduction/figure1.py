@@ -55,7 +55,7 @@ def experiment(plan: Plan) -> Report:
     for cell, *numbers, expanded in zip(regions_of(shown.study, order), *columns, strict=True):
         average = shown.instrument.average(cell)
         report.rows.append([*cell.node, *cell.along[0][1][2], *numbers, average, expanded])
-    recommended = shown.study.recommend()
+    recommended = shown.study.recommend(on_grid=True)
     report.notes += [
         f"GPOO after {shown.study.measured} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
         f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",

@@ -74,7 +74,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
                 study.tell(trial, (value + zero) - (other + zero), math.sqrt(2) * NOISE, minus=whole)
             else:
                 study.tell(trial, value + (zero if way.endswith("drifting") else 0.0))
-    return {"regret": aggregated_regret(instrument, study.recommend().region, grid_optimum(f)[1])}
+    return {"regret": aggregated_regret(instrument, study.recommend(on_grid=True).region, grid_optimum(f)[1])}
 
 
 def _problem(preset: Preset, function: str, seed: list[int]) -> tuple[Function, Kernel]:

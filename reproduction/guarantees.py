@@ -277,7 +277,7 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         noise = np.array([case.noise(int(h)) for h in tree.depth[seen]])
         variance.append(noise / np.sqrt(tree.count[seen]) / tree.std[seen])
         draws.append(_draw(case, true, trial.node, t, before, tree))
-        best: Any = study.recommend().region
+        best: Any = study.recommend(on_grid=True).region
         regret.append(aggregated_regret(true.instrument, best, true.f_star))
         depth.append(best.node[0])
     of = {key: column(draws, key) for key in draws[0]}

@@ -72,7 +72,7 @@ def search(searched: zn.Study, f: Function, f_star: float, rng: np.random.Genera
     for _ in range(searched.remaining):
         trial = searched.ask()
         searched.tell(trial, instrument(trial.region))
-        regions.append(searched.recommend().region)
+        regions.append(searched.recommend(on_grid=True).region)
     tree = searched.tree
     return {
         "regret": [aggregated_regret(instrument, region, f_star) for region in regions],

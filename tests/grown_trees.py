@@ -19,8 +19,8 @@ COLUMNS = (
 
 def root(noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
     """Return the table of a root that was not measured."""
-    nothing, rewards = np.zeros(1), ObservationStats()
-    return Tree(Nodes.root(splittable, forbidden), nothing, nothing + 1, np.array([noise]), rewards, 0.1, {}, {})
+    nodes, nothing, rewards = Nodes.root(splittable, forbidden), np.zeros(1), ObservationStats()
+    return Tree(nodes, nothing, nothing + 1, np.array([noise]), rewards, nodes.slot, 0.1, {}, {})
 
 
 def rebuilt(tree: Tree, nodes: Nodes, **columns: Any) -> Tree:
@@ -31,6 +31,7 @@ def rebuilt(tree: Tree, nodes: Nodes, **columns: Any) -> Tree:
         "std": np.append(tree.std, np.ones(more)),
         "noise": np.append(tree.noise, np.full(more, 0.1)),
         "rewards": tree._rewards,
+        "measured_slots": nodes.slot,
         "learned_noise": tree._learned_noise,
         "counts": tree._counts,
         "pending": tree.pending,

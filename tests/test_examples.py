@@ -31,7 +31,7 @@ RIVALS = {  # in the second block of a page, with fewer runs
     "census": ["Zonal, UCB", "Zonal, GPOO", "halving", "BoTorch"],
     "dna": ["halving", "BoTorch"],
 }
-PLAYED = re.compile(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs$", re.MULTILINE)
+PLAYED = re.compile(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs(?:  +\S+)?$", re.MULTILINE)
 EXAMPLES = pytest.mark.parametrize("name", NAMES)
 WITHOUT_CENSUS = pytest.mark.skipif(not CENSUS.exists(), reason="the census table is not here")
 
@@ -132,7 +132,7 @@ def test_an_example_prints_the_regret_of_every_player_and_draws_a_picture(
     monkeypatch.chdir(tmp_path)
     script, out = ROOT / "examples" / f"{name}.py", tmp_path / "picture.png"
     said = alone(script, "--runs", 1, "--share", share, "--out", out)
-    rows = re.findall(r"^(.+?)  +(\S+)  +\S+  +[01] of 1 runs$", said, re.MULTILINE)
+    rows = re.findall(r"^(.+?)  +(\S+)  +\S+  +[01] of 1 runs(?:  +\S+)?$", said, re.MULTILINE)
     assert [player for player, _ in rows] == NAMES[name]
     assert all(float(regret) >= 0 for _, regret in rows)
     assert all(title in said for title in titles)

@@ -302,7 +302,7 @@ def walk(problem: Problem) -> list[Step]:
     for _ in range(problem.budget):
         trial = study.ask()
         study.tell(trial, problem.average(trial.node))
-        steps.append((trial.node, study.recommend().node))
+        steps.append((trial.node, study.recommend(on_grid=True).node))
     return steps
 
 
@@ -314,7 +314,7 @@ def default_walk(d: int, budget: int, given: bool) -> list[Step]:
     for number in range(budget):
         trial = study.ask()
         study.tell(trial, float(ridge(trial.region.points).mean()))
-        steps.append((trial.node, study.recommend().node if number % 4 == 3 else trial.node))
+        steps.append((trial.node, study.recommend(on_grid=True).node if number % 4 == 3 else trial.node))
     return steps
 
 

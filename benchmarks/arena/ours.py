@@ -41,20 +41,21 @@ def zonal(settings: Settings = lambda problem: {}, scaled: bool = False) -> Play
             result = zn.maximize(measure, **chosen)
             if result.message.startswith("interrupted"):
                 raise KeyboardInterrupt  # half a campaign must not count as one
-            return {budget: Pick(settle(problem, result), result.region)}
+            return {budget: Pick(settle(problem, result), result.study.recommend(on_grid=True).region)}
 
     return play
 
 
 def settle(problem: Problem, result: zn.Result) -> tuple[int, ...]:
     """Return the recommended cell; within a larger region that of the highest posterior mean, or its middle."""
-    cells = problem.within(result.region)
+    region = result.study.recommend(on_grid=True).region
+    cells = problem.within(region)
     if len(cells) == 1:
         return cells[0]
     try:
         means = result.study.predict([problem.cell(cell) for cell in cells]).mean
     except zn.InvalidInput:  # the empirical belief knows nodes of its tree only
-        return problem.middle(result.region)
+        return problem.middle(region)
     return cells[int(np.argmax(means))]
 
 

@@ -186,18 +186,21 @@ class Tree(Nodes):
         std: Floats,
         noise: Floats,
         rewards: Rewards,
+        measured_slots: Ints,
         learned_noise: float,
         counts: Mapping[int, int],
         pending: Mapping[int, Pending],
     ) -> None:
         """Add columns to a table of nodes.
 
-        `learned_noise` is that of a reward of weight 1 where noise is learned; `counts` has the number of trials
-        told, as averages or differences, by row.
+        `measured_slots` has the footprint that is measured of each node; `learned_noise` is the noise of a reward
+        of weight 1 where it is learned; `counts` has the number of trials told, as averages or differences, by
+        row.
         """
         self.__dict__ = {**vars(nodes)}  # its columns
         self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
-        self._rewards, self._learned_noise, self._counts, self.pending = rewards, learned_noise, counts, pending
+        self._rewards, self._measured_slots, self._learned_noise = rewards, measured_slots, learned_noise
+        self._counts, self.pending = counts, pending
 
     def _twin(self) -> Tree:
         """Return a copy that shares all columns."""
@@ -221,6 +224,31 @@ class Tree(Nodes):
         """Return the table with what measurements cost in this round."""
         twin = self._twin()
         twin.terms = terms
+        return twin
+
+    def with_windows(self, mean: Floats, std: Floats) -> Tree:
+        """Return the table with regions outside the tree as further rows, to compare them with the nodes.
+
+        They have the smallest size, and are in no node.
+        """
+        ints, unknown = np.full((5, len(mean)), -1), np.full(len(mean), np.nan)
+        flags = np.repeat(np.array([[False], [False], [True], [False]]), len(mean), axis=1)
+        return Tree(
+            Nodes(np.concatenate((self._ints, ints), axis=1), np.concatenate((self._flags, flags), axis=1)),
+            np.append(self.mean, mean),
+            np.append(self.std, std),
+            np.append(self.noise, unknown),
+            self._rewards,
+            self._measured_slots,
+            self._learned_noise,
+            self._counts,
+            self.pending,
+        )
+
+    def without(self, left_out: Flags) -> Tree:
+        """Return the table where some rows count as forbidden too."""
+        twin = self._twin()
+        twin.forbidden = _frozen(self.forbidden | left_out)
         return twin
 
     def restricted(self, able: Flags, never: Flags) -> Tree:
@@ -248,7 +276,7 @@ class Tree(Nodes):
         """Trials told as averages."""
         numbers = np.zeros(self.size, dtype=np.int64)
         for row in self._counts:
-            numbers[row] = self._rewards.n_told(self.slot.item(row))
+            numbers[row] = self._rewards.n_told(self._measured_slots.item(row))
         return _frozen(numbers)
 
     @property
@@ -261,7 +289,7 @@ class Tree(Nodes):
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of the rewards told of some nodes, and its standard error."""
-        told = [self._rewards.told_mean(slot, self._learned_noise) for slot in self.slot[rows].tolist()]
+        told = [self._rewards.told_mean(slot, self._learned_noise) for slot in self._measured_slots[rows].tolist()]
         mean, variance = np.array(told, dtype=float).reshape(-1, 2).T
         return mean, np.sqrt(variance)
 

@@ -106,7 +106,7 @@ def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
     told: int, theta: float, model: dict[str, Any]
 ) -> None:
     study, drawn = drawn_from(told, bool(model))
-    for found in study.recommend(3, theta=theta):
+    for found in study.recommend(3, theta=theta, on_grid=True):
         short = drawn.max(axis=1) - drawn[:, found.node[1]]
         low, high = np.quantile(short, [max(1 - theta - 0.03, 0), min(1 - theta + 0.03, 1)])
         assert low - 1e-3 <= found.gap <= high + 1e-3
@@ -115,7 +115,7 @@ def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
 
 def test_whoever_wants_to_be_surer_gets_a_larger_gap() -> None:
     study = studied()
-    gaps = [study.recommend(theta=theta).gap for theta in (0.01, 0.05, 0.2, 0.5, 0.9)]
+    gaps = [study.recommend(theta=theta, on_grid=True).gap for theta in (0.01, 0.05, 0.2, 0.5, 0.9)]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] > gaps[-1] >= 0
 
@@ -141,7 +141,7 @@ def test_gaps_hold_as_often_as_they_say_where_the_model_is_right() -> None:
             index = int(rng.integers(2**depth))
             inside = truth.reshape(2**depth, -1)[index]  # an exact mean is that of its parts
             study.observe(SPACE.cell((depth, index)), float(inside.mean() + noise * rng.standard_normal()))
-        found = study.recommend()
+        found = study.recommend(on_grid=True)
         gap = float(truth.max() - truth[found.node[1]])
         held += gap <= found.gap + 1e-12
         best += gap == 0
@@ -156,15 +156,15 @@ def test_certainty_comes_with_measurements() -> None:
     for _ in range(60):
         trial = study.ask()
         study.tell(trial, wave(trial.region))
-        gaps.append(study.recommend().gap)
+        gaps.append(study.recommend(on_grid=True).gap)
     assert gaps[-1] < 0.05 < gaps[0]
-    assert study.recommend().probability_best > 0.9
+    assert study.recommend(on_grid=True).probability_best > 0.9
 
 
 def test_a_belief_without_covariances_claims_nothing() -> None:
     study = zn.Study(SPACE, budget=9, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)))
     study.tell(study.ask(), 0.5)
-    found = study.recommend()
+    found = study.recommend(on_grid=True)
     assert math.isnan(found.gap)
     assert math.isnan(found.probability_best)
     for ask in (lambda: study.outlook(3), lambda: study.above(0.3)):
@@ -174,17 +174,17 @@ def test_a_belief_without_covariances_claims_nothing() -> None:
 
 def test_what_is_forbidden_is_no_rival() -> None:
     free = studied(9, **GIVEN)
-    best = free.recommend().node
+    best = free.recommend(on_grid=True).node
 
     def never(region: zn.Region) -> bool:
-        return region.node == best
+        return bool(region.node == best)
 
     bound = zn.Study(SPACE, budget=60, feedback=FEEDBACK, forbidden=never, **GIVEN)
     for trial in free.trials:
         assert trial.value is not None
         bound.observe(trial.region, trial.value)
     drawn = draws(free)
-    found = bound.recommend()
+    found = bound.recommend(on_grid=True)
     others = np.delete(drawn, best[1], axis=1)
     expected = np.mean(drawn[:, found.node[1]] >= others.max(axis=1))
     assert found.probability_best == pytest.approx(float(expected), abs=0.05)
@@ -200,8 +200,8 @@ def test_the_best_regions_are_disjoint_and_in_order(
     policy: Any, direction: Literal["maximize", "minimize"], model: dict[str, Any]
 ) -> None:
     study = studied(20, policy=policy, direction=direction, **model)
-    best = study.recommend(6)
-    first = study.recommend()
+    best = study.recommend(6, on_grid=True)
+    first = study.recommend(on_grid=True)
     assert (best[0].region, best[0].mean, best[0].std) == (first.region, first.mean, first.std)
     assert best[0].gap == pytest.approx(first.gap, abs=0.1)
     assert 1 < len(best) <= 6
@@ -216,7 +216,7 @@ def test_the_best_regions_are_disjoint_and_in_order(
 
 
 def test_more_regions_than_there_are_gives_all_of_them() -> None:
-    found = studied(3).recommend(1000)
+    found = studied(3).recommend(1000, on_grid=True)
     assert len(found) == 16
     assert sum(one.probability_best for one in found) == pytest.approx(1, abs=0.01)
 
@@ -372,7 +372,7 @@ def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() ->
                 depth, index = trial.node
                 inside = truth.reshape(2**depth, -1)[index]
                 study.tell(trial, float(inside.mean() + noise * rng.standard_normal()))
-            return float(truth[study.recommend().node[1]])
+            return float(truth[study.recommend(on_grid=True).node[1]])
 
         before = tell(study, 4)
         expected.append(study.outlook(8).gain)
@@ -431,7 +431,7 @@ def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
 
 def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() -> None:
     nodes = Nodes.root().split([0], [2], False, True, np.arange(2), 1, False, False)
-    tree = Tree(nodes, np.zeros(3), np.zeros(3), np.zeros(3), ObservationStats(), 0.0, {}, {})
+    tree = Tree(nodes, np.zeros(3), np.zeros(3), np.zeros(3), ObservationStats(), nodes.slot, 0.0, {}, {})
     rows = np.arange(3)
     view = ModelView(
         weight=1.0,
@@ -463,7 +463,7 @@ def test_where_all_is_known_there_is_nothing_to_expect() -> None:
     look = study.outlook(5)
     assert look.gain == pytest.approx(0, abs=1e-3)
     assert look.high - look.low < 1e-3
-    assert study.recommend().gap < 1e-3
+    assert study.recommend(on_grid=True).gap < 1e-3
 
 
 @pytest.mark.parametrize("n", [0, -3, 2.5, "many", None], ids=repr)
@@ -486,7 +486,10 @@ def test_whoever_looks_changes_nothing_and_sees_the_same_again(model: dict[str, 
     study = studied(11, **model)
     study.ask(2)
     before = fingerprint(study)
-    seen = [(study.recommend(), study.recommend(3), study.outlook(4), study.above(0.0, 0.5)) for _ in range(2)]
+    seen = [
+        (study.recommend(on_grid=True), study.recommend(3, on_grid=True), study.outlook(4), study.above(0.0, 0.5))
+        for _ in range(2)
+    ]
     assert seen[0] == seen[1]
     assert fingerprint(study) == before
 
@@ -508,9 +511,9 @@ def test_a_search_goes_on_as_if_nobody_had_looked_where_looking_opens_regions() 
 
 def test_trials_under_way_are_no_knowledge() -> None:
     study = studied(9, **GIVEN)
-    before = study.recommend(3)
+    before = study.recommend(3, on_grid=True)
     study.ask(6)
-    assert study.recommend(3) == before
+    assert study.recommend(3, on_grid=True) == before
 
 
 # Learning anew.

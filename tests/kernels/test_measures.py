@@ -114,7 +114,7 @@ def test_a_study_through_a_beam_believes_what_dense_algebra_says() -> None:
     space, kernel, beam = zn.Box([(0, 1)]), zn.RBF(0.5, 0.15), zn.Beam(0.2)
     measure = zn.simulate(lambda x: np.sin(9 * x[:, 0]), beam, 0.1, rng=3)
     policy = zn.GPOO(zn.GeometricDelta(3, 0.6), h_max=6)
-    study = zn.Study(space, budget=25, kernel=kernel, noise=0.1, feedback=beam, policy=policy)
+    study = zn.Study(space, budget=25, kernel=kernel, noise=0.1, feedback=beam, target=beam, policy=policy)
     study.optimize(measure)
     seen = [trial.region.center[0] for trial in study.trials]
     asked = [0.11, 0.5, 0.93]

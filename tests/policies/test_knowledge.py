@@ -90,22 +90,22 @@ def test_from_the_first_reward_on_what_is_recommended_is_of_the_smallest_size(
     study = zn.Study([(0, 1)] * d, budget=8, feedback=zn.Average(2), **model)
     for _ in range(4):
         tell(study, 1)
-        assert study.recommend().region.widths == pytest.approx(np.full(d, 1 / parts))
-        assert study.recommend().node in smallest_nodes(study)
+        assert study.recommend(on_grid=True).region.widths == pytest.approx(np.full(d, 1 / parts))
+        assert study.recommend(on_grid=True).node in smallest_nodes(study)
 
 
 def test_a_smallest_size_of_ones_own_is_kept() -> None:
     study = zn.Study(zn.Box([(0, 1), (0, 9)], smallest=[0.1, 2.0]), budget=10)
     for trial in tell(study, 10):
         assert (trial.region.widths >= [0.1, 2.0]).all()
-    assert study.recommend().region.widths == pytest.approx([0.125, 2.25])
+    assert study.recommend(on_grid=True).region.widths == pytest.approx([0.125, 2.25])
 
 
 def test_what_is_recommended_has_the_highest_mean_of_all_smallest_regions() -> None:
     study = zn.Study([(0, 1)], budget=20, **GIVEN)
     tell(study, 20)
     cells = [study.space.cell((8, index)) for index in range(256)]
-    assert study.recommend().mean == pytest.approx(study.predict(cells).mean.max(), abs=1e-8)
+    assert study.recommend(on_grid=True).mean == pytest.approx(study.predict(cells).mean.max(), abs=1e-8)
 
 
 @pytest.mark.one_in(5)
@@ -130,7 +130,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
     result = study.optimize(lambda region: heights.setdefault(region.key, float(rng.normal())))
     assert study.measured == budget
     assert np.isfinite([result.mean, result.std, result.gap]).all()
-    assert study.recommend().node in smallest_nodes(study)
+    assert study.recommend(on_grid=True).node in smallest_nodes(study)
     assert Counter(trial.node for trial in study.trials).most_common(1)[0][1] <= max(3, budget - 2)
 
 
@@ -207,12 +207,12 @@ def test_what_is_forbidden_is_neither_asked_for_nor_recommended_and_its_parts_ar
     for _ in range(30):
         (trial,) = tell(study, 1, lambda region: -abs(float(region.center[0]) - 0.5))  # the best is forbidden
         assert not middle(trial.region)
-        assert not middle(study.recommend().region)
+        assert not middle(study.recommend(on_grid=True).region)
     tree = study.tree
     assert tree.forbidden[0]
     assert not (tree.forbidden & tree.askable).any()
     assert not (tree.forbidden & (tree.count > 0)).any()
-    assert abs(float(study.recommend().region.center[0]) - 0.5) < 0.2
+    assert abs(float(study.recommend(on_grid=True).region.center[0]) - 0.5) < 0.2
     for found in study.recommend(5):
         assert not middle(found.region)
     assert not any(middle(found.region) for found in study.above(-10.0, 0.01))

@@ -109,7 +109,7 @@ def test_negative_rewards_never_lead_to_a_region_nothing_is_known_about(name: st
     )
     measure = zn.simulate(lambda x: wave(x) - 50, zn.Average(4), noise=0.1, rng=0)
     for told in range(40):
-        recommended = study.recommend()
+        recommended = study.recommend(on_grid=True)
         measured = [trial.node for trial in study.trials]
         within = [
             (h, i)

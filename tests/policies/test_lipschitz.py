@@ -147,8 +147,12 @@ def test_a_certified_delta_is_l_times_reach_at_theta() -> None:
         (zn.Points(np.linspace(0, 1, 9)[:, None]), {"kernel": zn.RBF(1, 0.2)}, "continuous axes"),
         ([(0, 1)], {}, "given kernel"),
         ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "noise": None}, "noise is given"),
-        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "feedback": zn.Beam(0.1)}, "nothing beyond its reach"),
-        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "feedback": zn.Beam(share=0.5)}, "nothing beyond its reach"),
+        (
+            [(0, 1)],
+            {"kernel": zn.RBF(1, 0.2), "feedback": zn.Beam(0.1), "target": zn.Beam(0.1)},
+            "nothing beyond its reach",
+        ),
+        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "target": zn.Beam(share=0.5)}, "nothing beyond its reach"),
     ],
     ids=["Matern 3/2", "Matern 1/2", "symbols", "members", "learned", "noise", "beam", "focused beam"],
 )

@@ -657,7 +657,7 @@ def play_lines_of_gpoo() -> None:
 
 
 def play_lines_of_the_default() -> None:
-    play_lines(tries(9973, 499), budget=3)
+    play_lines(tries(9973, 499), budget=9)
 
 
 def play_hammer() -> None:

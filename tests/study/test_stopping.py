@@ -11,7 +11,7 @@ import pytest
 import zonal as zn
 from zonal.gp.model_average import Mixture
 from zonal.simulation.gp_samples import model_of
-from zonal.study.queries import ROUGH
+from zonal.study.recommend import ROUGH
 from zonal.study.summary import answer_text
 
 FINE = zn.Box([(0.0, 1.0)], smallest=1 / 256)

@@ -211,9 +211,10 @@ def test_the_gap_has_its_unit_and_a_gap_of_nothing_is_said_as_such() -> None:
     gap = study.recommend().gap
     assert gap > 0
     assert f"is better by more than {gap:.2f} K, and" in methods(study)[0]
-    sure = begun(space=zn.Box({"x": (0, 1)}, smallest=0.5), noise=0.01)
-    sure.observe([(0, 0.5)], 5.0)
-    sure.observe([(0.5, 1)], 0.0)
+    space = zn.Product({"dye": ["red", "green"]})  # with axes of numbers a shifted region may be better
+    sure = begun(space=space, kernel=zn.Categorical(1.0, 0.3), noise=0.01)
+    sure.observe({"dye": "red"}, 5.0)
+    sure.observe({"dye": "green"}, 0.0)
     assert sure.recommend().gap == 0
     assert "no region of the smallest size is better at all, and" in methods(sure)[0]
 

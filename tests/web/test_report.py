@@ -126,8 +126,9 @@ def test_a_report_draws_polygons_from_a_file_of_shapes(tmp_path: Path) -> None:
 
 
 def test_probabilities_and_a_gap_of_zero_are_said_as_everywhere_else() -> None:
-    study = zn.Study({"x": (0, 1)}, budget=12, kernel=zn.RBF(1.0, 0.2), noise=1e-3, rng=0)
-    study.optimize(lambda region: float(region.center[0]))
+    space = zn.Product({"dye": ["red", "green", "blue"]})  # with axes of numbers a shifted region may be better
+    study = zn.Study(space, budget=12, kernel=zn.Categorical(1.0, 0.3), noise=1e-3, rng=0)
+    study.optimize(lambda region: float("red" in region["dye"]))
     assert study.recommend().gap == 0
     page = study.report()
     assert "&gt; 99 %" in page

@@ -24,6 +24,7 @@ from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
+from zonal.study.windows import size_from_text
 
 SHOWN_NODES = 60
 
@@ -57,10 +58,21 @@ class Overview(TypedDict):
 
 @options.study_command()
 @options.number_option("-k", default=1, help="Number of disjoint regions.")
+@click.option("--on-grid", is_flag=True, help="The best node of the tree, not a region at any position.")
+@click.option("--size", metavar="AXIS=WIDTH,...", help="The size of the region, if not the smallest.")
+@click.option("--among", multiple=True, metavar="REGION", help="A region to choose from; may be repeated.")
+@click.option("--disc", is_flag=True, help="The best disc around any member, of points or areas.")
 @options.json_option
-def recommend(study: Study, k: int, as_json: bool) -> None:
-    """Which region to recommend now, and how certain that is."""
-    best = study.recommend(k)
+def recommend(
+    study: Study, k: int, on_grid: bool, size: str | None, among: tuple[str, ...], disc: bool, as_json: bool
+) -> None:
+    """Which region to recommend now, and how certain that is.
+
+    Where there are continuous axes it may lie at any position. A REGION is written as in `zonal observe`.
+    """
+    regions = [study.space.region(study.space.from_text(region)) for region in among] or None
+    width = None if size is None else size_from_text(size)
+    best = study.recommend(k, on_grid=on_grid, size=width, among=regions, disc=disc)
     if as_json:
         options.echo_json(best)
     else:

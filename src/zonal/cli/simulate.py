@@ -18,6 +18,7 @@ from zonal.io.files import write_picture
 from zonal.io.recipe_text import Recipe, read_recipe
 from zonal.kernels.base import Kernel, Matern
 from zonal.plotting import column_width, plot_map, plot_tree
+from zonal.simulation.comparison import Comparison, compare_power
 from zonal.simulation.ground_truth_tables import Columns, ValueTable, landscape_for
 from zonal.simulation.power import Power
 from zonal.simulation.power import power as power_analysis
@@ -113,12 +114,19 @@ def rehearse(plan: Plan) -> None:
 @click.option(
     "--target", type=POSITIVE, help="A regret: also name the smallest simulated budget that stays below it."
 )
+@click.option(
+    "--compare",
+    multiple=True,
+    metavar="WHAT=A,B",
+    help="Compare noises (noise=0.1,0.2), beams (beam=4,8) or sizes (size=1,2: times the smallest); repeatable.",
+)
 def power(
     plan: Plan,
     signal: float | None,
     variance: float | None,
     lengthscale: options.OneOrMore,
     target: float | None,
+    compare: tuple[str, ...],
 ) -> None:
     """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
 
@@ -126,7 +134,7 @@ def power(
     TABLE with the columns that `zonal rehearse` takes. All settings of `zonal new` may be given, as options or in
     a recipe.
     """
-    _echo(_powered(_recipe(plan), plan, signal, variance, lengthscale, target))
+    _echo(_powered(_recipe(plan), plan, signal, variance, lengthscale, target, compare))
 
 
 def _echo(lines: Iterator[str]) -> None:
@@ -253,6 +261,7 @@ def _powered(
     variance: float | None,
     lengthscale: options.OneOrMore,
     target: float | None,
+    compare: tuple[str, ...],
 ) -> Iterator[str]:
     """Simulate campaigns, write the plot and yield the lines of a report."""
     drawn: dict[str, Any] = {"given": plan["given"]}
@@ -280,14 +289,28 @@ def _powered(
     yield f"{cells} smallest regions, {about}; noise {planned.about}, {runs} runs"
     budgets = _budgets(recipe, plan)
     simulated = budgets[0] if len(budgets) == 1 else budgets
-    analysis = power_analysis(
-        space, simulated, noise=noise, runs=runs, rng=rng, jobs=plan["jobs"], progress=True, **drawn, **settings
-    )
+    played: dict[str, Any] = {"noise": noise, "runs": runs, "rng": rng, "jobs": plan["jobs"], "progress": True}
+    analysis: Power | Comparison
+    if compare:
+        require(target is None, "--target is for one setting", target, "Leave --compare or --target out.")
+        cases = dict(map(_compared, compare))
+        analysis = compare_power(space, simulated, compare=cases, **played, **drawn, **settings)
+    else:
+        analysis = power_analysis(space, simulated, **played, **drawn, **settings)
     yield from analysis.table().splitlines()
-    if target is not None:
+    if target is not None and isinstance(analysis, Power):
         yield _reached(analysis, target)
     _draw(analysis, settings.get("value_name", "value"), plan["out"])
     yield f"picture  {plan['out'].resolve()}"
+
+
+def _compared(words: str) -> tuple[str, list[float]]:
+    """Return what is compared, and its values, from a text such as "noise=0.1,0.2"."""
+    what, _, values = words.partition("=")
+    try:
+        return what.strip(), [float(value) for value in values.split(",")]
+    except ValueError:
+        raise InvalidInput("what is compared needs numbers", words, "Write for example noise=0.1,0.2.") from None
 
 
 def _reached(analysis: Power, target: float) -> str:
@@ -298,7 +321,7 @@ def _reached(analysis: Power, target: float) -> str:
     return f"the first budget with its whole interval below {target:g}: {budget:g}"
 
 
-def _draw(analysis: Power, value: str, out: Path) -> None:
+def _draw(analysis: Power | Comparison, value: str, out: Path) -> None:
     """Write a plot of the regret against the budget."""
     import matplotlib.pyplot as plt
 

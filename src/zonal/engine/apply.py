@@ -7,7 +7,7 @@ kernel and the space only. The state is a draft: every change puts another value
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
 from zonal.gp.stats import Reward
+from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, with_feedback
 from zonal.tree import ASKABLE, EXPANDED
 
@@ -95,7 +96,7 @@ def _tell(state: State, event: events.Told) -> None:
         state.differences = {**state.differences, number: difference}
         _add_reward(state, slot, event, 0.0, weight)
     else:
-        _add_reward(state, int(state.structure.slot[row]), event, state.relative_noise.item(row), weight)
+        _add_reward(state, state.measured_slot(row), event, state.relative_noise.item(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
@@ -314,17 +315,35 @@ def _slot_of(state: State, region: Region, minus: Region | None) -> int:
 
 def _track_nodes(state: State, first: int, keys: Keys) -> None:
     """Have the belief track new nodes, from row `first` on, except those observed before."""
-    if state.off_tree_slots:
-        rows = range(first, state.structure.size)
-        earlier_slots = [state.off_tree_slots.get(state.region(row).key, -1) for row in rows]
-        fresh = np.array([slot < 0 for slot in earlier_slots])
-        slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, earlier_slots)
-        state.structure, keys = state.structure.at_slots(first, slots), keys[:, fresh]
-        state.off_tree_slots = {
-            key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots
-        }
+    regions = None
+    if state.off_tree_slots or state.feedback_slots is not None:
+        regions = [state.region(row) for row in range(first, state.structure.size)]
+    if state.off_tree_slots and regions is not None:
+        slots, keys = _reused_slots(state, [region.key for region in regions], keys)
+        state.structure = state.structure.at_slots(first, slots)
     if keys.shape[1]:
         state.posterior = state.posterior.with_targets(keys, 1.0)
+    if state.feedback_slots is not None and regions is not None:
+        _track_measured(state, regions)
+
+
+def _track_measured(state: State, regions: Sequence[Region]) -> None:
+    """Have the posterior track what is measured of new nodes too, where that is not what is judged of them."""
+    assert state.feedback_slots is not None
+    keys = state.tracked.layout.keys(footprints_of(regions, state.problem.target))
+    slots, keys = _reused_slots(state, [state.functional_key(region, None) for region in regions], keys)
+    state.feedback_slots = np.concatenate((state.feedback_slots, slots))
+    if keys.shape[1]:
+        state.posterior = state.posterior.with_targets(keys, 1.0)
+
+
+def _reused_slots(state: State, names: Sequence[Hashable], keys: Keys) -> tuple[Ints, Keys]:
+    """Return the slots of new nodes, of those observed before the earlier ones, and the keys of the others."""
+    earlier_slots = [state.off_tree_slots.get(name, -1) for name in names]
+    fresh = np.array([slot < 0 for slot in earlier_slots])
+    slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, earlier_slots)
+    state.off_tree_slots = {key: slot for key, slot in state.off_tree_slots.items() if slot not in earlier_slots}
+    return slots, keys[:, fresh]
 
 
 def _concatenated(families: list[Children]) -> tuple[Ints, Ints, Keys, Flags]:

@@ -72,7 +72,7 @@ def usable(state: State, region: Region, minus: Region | None, sem: float | None
 
     Both regions carry the feedback they were measured with.
     """
-    if state.measured_as_asked(region, minus) or state.functional(region, minus)[1] == 1:
+    if state.measured_by(region, minus, state.problem.feedback) or state.functional(region, minus)[1] == 1:
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     fix = "Use a policy with a Gaussian belief, such as GPOO."

@@ -20,7 +20,8 @@ from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
 from zonal.errors import require, warn_user
 from zonal.gp.hyperparameters import Fit
-from zonal.spaces import Region, Space
+from zonal.kernels.feedback import footprints_of
+from zonal.spaces import Region, Space, with_feedback
 
 NO_NODE = (
     "StoOO learns about a region only from measurements of that region, and this one is not a node, "
@@ -43,10 +44,7 @@ def begin(settings: Settings) -> State:
         problem.policy.depth(problem.space.partition, n_affordable), "the policy's depth"
     )
     root = problem.space.cell((0, 0), problem.feedback)
-    (total,) = problem.frame.layout.totals(problem.feedback.footprints([root]))
-    is_average = abs(total - 1) <= TOTAL_TOLERANCE
-    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
-    require(is_average, "the feedback of a study must be an average", problem.feedback, fix)
+    _check_averages(problem, root)
     noise = problem.noise.of_region(root)
     if problem.noise.learned and not problem.noise.falls_with_weight:
         guess = problem.learner.begin().fit.model.noise or 0.0
@@ -75,6 +73,18 @@ def begin(settings: Settings) -> State:
     if warning:
         warn_user(UserWarning(warning))
     return state
+
+
+def _check_averages(problem: Problem, root: Region) -> None:
+    """Raise if the feedback or the target is no average, or the belief knows only what was measured."""
+    fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
+    for name, by in {"feedback": problem.feedback, "target": problem.target}.items():
+        (total,) = problem.frame.layout.totals(footprints_of([with_feedback(root, by)], problem.target))
+        is_average = abs(total - 1) <= TOTAL_TOLERANCE
+        require(is_average, f"the {name} of a study must be an average", by, fix)
+    judged = problem.measures_target or not problem.model_free
+    fix = "Leave target= out, or use a policy with a Gaussian belief, such as GPOO."
+    require(judged, "empirical means are of what is measured, and of no other target", problem.target, fix)
 
 
 def _check_fit(state: State) -> None:
@@ -110,9 +120,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     if event.minus is not None:
         _check_functional(state, state.region(row), event)
     else:
-        checks.consistent(
-            state, int(state.structure.slot[row]), event.value, event.sem, state.relative_noise.item(row)
-        )
+        checks.consistent(state, state.measured_slot(row), event.value, event.sem, state.relative_noise.item(row))
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
@@ -151,7 +159,7 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
     for event in observations:
         region, sem = event.region, event.sem
         able = not problem.model_free or (
-            state.measured_as_asked(region, event.minus) and state.find(region) is not None
+            state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
         )
         require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
         if sem is None:

@@ -65,10 +65,13 @@ def rivals(tree: Tree, row: int) -> Rows:
     return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
 
 
-def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> list[Standing]:
+def standings(
+    tree: Tree, views: list[ModelView], rows: Rows, theta: float, alike: Flags | None = None
+) -> list[Standing]:
     """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
 
-    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it.
+    The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it. If
+    some rows of the table are nearly `alike` one of `rows`, that is also the best if one of them is.
     """
     compared = np.sort(rivals(tree, int(rows[0])))
     more = rows[~np.isin(rows, compared)]
@@ -77,10 +80,11 @@ def standings(tree: Tree, views: list[ModelView], rows: Rows, theta: float) -> l
     draws = np.concatenate([draw for _, draw in _draws(views, compared, split, more)])
     top = draws[:, : len(compared)].max(axis=1)
     standings = []
-    for row in rows:
+    for k, row in enumerate(rows):
         draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
         short = np.maximum(top, draws_of_row) - draws_of_row
-        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
+        near = draws_of_row if alike is None else draws[:, (among == row) | alike[k, among]].max(axis=1)
+        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(near >= top))))
     return standings
 
 
@@ -92,7 +96,6 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
     well.
     """
     among, asked = np.union1d(rivals(tree, row), plan), np.array(plan)
-    at = np.searchsorted(among, asked)
     # Only leaves can be recommended; `row` may be a larger region.
     final = (tree.leaf[among] & ~tree.forbidden[among]) | (among == row)
     # Both recommendations are by the mean: a policy's other reasons must not look like a rise.
@@ -100,7 +103,8 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
     updates = [_Update(view, asked, among[final], times) for view in views]
     rng, expected, gains = np.random.default_rng(1), [], []
     for view, draws in _draws(views, among):
-        values = draws[:, at] + view.noise[asked] / np.sqrt(times) * rng.standard_normal((len(draws), len(at)))
+        results = _results(view, among, asked, draws)
+        values = results + view.noise[asked] / np.sqrt(times) * rng.standard_normal(results.shape)
         logs, means = zip(*(update(values) for update in updates), strict=True)
         weights = np.exp(logs - np.max(logs, axis=0))
         weights /= weights.sum(axis=0)
@@ -114,15 +118,34 @@ def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times
     return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
 
 
+def _results(view: ModelView, rows: Rows, asked: Rows, draws: Floats) -> Floats:
+    """Return what measuring some nodes will return, without noise, given draws of what is judged of all rows."""
+    at = np.searchsorted(rows, asked)
+    if view.results is None:
+        return np.asarray(draws[:, at])
+    joint, seen = view.covariance(rows, rows), view.seen(asked, rows)
+    joint[np.diag_indices(len(rows))] += _jitter(view)
+    with one_thread():
+        slopes = np.linalg.solve(joint, seen.T)
+        spread, vectors = eigh(view.seen_together(asked) - seen @ slopes)
+        normal = np.random.default_rng(3).standard_normal((len(draws), len(asked)))
+        # What a measurement returns is drawn about its expectation: only its difference from that enters a gain.
+        return np.asarray(
+            view.mean[asked]
+            + (draws - view.mean[rows]) @ slopes
+            + normal @ (vectors * np.sqrt(np.maximum(spread, 0))).T
+        )
+
+
 class _Update:
     """How measurements of some nodes change one model: its weight, and its means of other nodes."""
 
     def __init__(self, view: ModelView, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
-            spread, vectors = eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times))
+            spread, vectors = eigh(view.seen_together(asked) + np.diag(view.noise[asked] ** 2 / times))
             spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
             self._whiten = vectors / np.sqrt(spread)
-            self._gain = self._whiten.T @ view.covariance(asked, others)
+            self._gain = self._whiten.T @ view.seen(asked, others)
         self._foreseen, self._mean = view.mean[asked], view.mean[others]
         self._log_weight = np.log(view.weight) - 0.5 * np.log(spread).sum()
 

@@ -183,7 +183,11 @@ def _off_tree_paths(draft: State) -> dict[int, tuple[int, ...]]:
     off_tree, paths = set(draft.off_tree_slots.values()), dict[int, tuple[int, ...]]()
     for slot, event in draft.observed if off_tree else ():
         region = with_feedback(event.region, event.feedback)
-        if slot in off_tree and slot not in paths and draft.measured_as_asked(region, event.minus):
+        if (
+            slot in off_tree
+            and slot not in paths
+            and draft.measured_by(region, event.minus, draft.problem.feedback)
+        ):
             path = draft.problem.node_path(region, draft.h_max)
             if path is not None:
                 paths[slot] = path

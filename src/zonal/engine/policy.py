@@ -16,6 +16,7 @@ from zonal._types import Floats, Ints
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, require
+from zonal.gp.functional_index import Keys
 from zonal.gp.model_average import Mixture
 from zonal.gp.posterior import GaussianBelief, Overlay
 from zonal.kernels.base import Kernel
@@ -132,9 +133,8 @@ def bound_policy(state: State) -> CheckedPolicy:
 
 
 def _bound(problem: Problem, state: State) -> CheckedPolicy:
-    space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
-    kernel = problem.unknowns.given if model is None else model.kernel
-    measures = [axis.measure(feedback) for axis in space.axes or () if not axis.is_categorical]
+    space, target, h_max, kernel = problem.space, problem.target, state.h_max, _kernel(state)
+    measures = [axis.measure(target) for axis in space.axes or () if not axis.is_categorical]
     bound = problem.policy.bind(
         PolicyContext(
             counts=state.counts,
@@ -142,14 +142,14 @@ def _bound(problem: Problem, state: State) -> CheckedPolicy:
             budget=state.n_affordable,
             h_max=h_max,
             variation=Variation(
-                reaches=lambda: np.array([space.partition.reach(depth, feedback) for depth in range(h_max + 2)]),
+                reaches=lambda: np.array([space.partition.reach(depth, target) for depth in range(h_max + 2)]),
                 smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
                 spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
                 noise_learned=problem.unknowns.noise,
                 endless=not all(measure.ends for measure in measures if measure is not None),
             ),
-            tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
+            tie=tie(state),
             learned=problem.learned,
             opening=design_size(state),
             room=problem.frame.max_nodes,
@@ -160,6 +160,17 @@ def _bound(problem: Problem, state: State) -> CheckedPolicy:
     )
     require(hasattr(bound, "choose"), "the policy's bind must return a bound policy", bound, "Correct the policy.")
     return CheckedPolicy(bound)
+
+
+def _kernel(state: State) -> Kernel | None:
+    """Return the kernel in use, None if there is none."""
+    return state.problem.unknowns.given if state.model is None else state.model.kernel
+
+
+def tie(state: State) -> float:
+    """Return the difference up to which two means are equal."""
+    kernel = _kernel(state)
+    return TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance)))
 
 
 def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tuple[Floats, Floats]:
@@ -173,7 +184,7 @@ def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tup
     bottom = problem.bottom(h_max)
     for depth in range(bottom + 1):
         cells = [
-            space.cell(node, problem.feedback)
+            space.cell(node, problem.target)
             for node in space.partition.representative_cells(depth, CELLS_PER_DEPTH)
         ]
         variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
@@ -207,23 +218,31 @@ def confidence_bands(state: State) -> tuple[Floats, Floats]:
     return bound_policy(state).confidence_bands(state.posterior_table(), state.measured + 1)
 
 
-def views(state: State, pending: bool = True) -> list[ModelView]:
-    """Return the nodes under each model, with or without the pending trials."""
-    belief, slots = state.belief, state.structure.slot
-    of_rows = slice(0, slots.size) if state.slots_are_rows else slots
+def views(state: State, pending: bool = True, beside: Keys | None = None) -> list[ModelView]:
+    """Return the nodes under each model, with or without the pending trials.
+
+    With `beside`, the keys of footprints outside the tree, these are further rows, and nothing is to be measured.
+    """
+    belief, slots, n_beside = state.belief, state.structure.slot, 0
+    if beside is not None:
+        belief, n_beside = belief.with_targets(state.tracked.append(beside)), beside.shape[1]
+        slots = np.append(slots, state.tracked.size + np.arange(n_beside))
+    of_rows = slice(0, slots.size) if state.slots_are_rows and beside is None else slots
     seen: Sequence[GaussianBelief | Overlay] = (state.overlay() if pending else belief).members
     fit = state.fit_state.fit
     smallest = state.derived("smallest variances", (fit,), lambda: _smallest_variances(state, belief))
-    references, reference_noise = _references(state)
+    references, reference_noise = _references(state) if beside is None else (None, np.zeros(0))
+    returns_other = references is not None or not (state.problem.measures_target or beside is not None)
     model_views, weights = [], partial(_weights, state)
     members = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
     for member, belief_seen, weight, least in members:
         noise, results = state.noise_std(member.model), None
+        if beside is not None:
+            noise = np.append(noise, np.full(n_beside, member.model.noise or 1.0))
         if references is not None:
-            noise, results = (
-                np.where(references < 0, noise, reference_noise),
-                Differences(belief_seen, slots, references),
-            )
+            noise = np.where(references < 0, noise, reference_noise)
+        if returns_other:
+            results = MeasuredResults(belief_seen, slots, state.measured_slots, references)
 
         def covariance(rows: Rows, others: Rows, belief_seen: GaussianBelief | Overlay = belief_seen) -> Floats:
             return belief_seen.covariance(slots[rows], slots[others])
@@ -244,16 +263,21 @@ def views(state: State, pending: bool = True) -> list[ModelView]:
     return model_views
 
 
-class Differences:
-    """What measurements of nodes will return, where some are differences: a node's average minus a reference."""
+class MeasuredResults:
+    """What measurements of nodes will return, where that is not what is judged of them.
+
+    The feedback may differ from the target, and some measurements may be differences: minus a reference.
+    """
 
     def __init__(
         self,
         belief: GaussianBelief | Overlay,
-        slots: Ints,  # by row
-        references: Ints,  # by row; -1 where the average itself is measured
+        judged: Ints,  # by row, the slot of what is judged
+        measured: Ints,  # by row, the slot of what is measured
+        references: Ints | None,  # by row; -1 where nothing is subtracted
     ) -> None:
-        self._belief, self._slots, self._references = belief, slots, references
+        self._belief, self._judged, self._measured = belief, judged, measured
+        self._references: Ints = np.full(len(judged), -1) if references is None else references
 
     def _of_references(self, rows: Rows, slots: Ints) -> Floats:
         """Return the covariance of the references of some rows with other footprints; 0 where there is none."""
@@ -263,13 +287,21 @@ class Differences:
         return joint.take(where.ravel(), axis=0)
 
     def covariance(self, rows: Rows, others: Rows) -> Floats:
-        """Return the posterior covariance of the results of some rows with the averages of others."""
-        slots = self._slots
-        return self._belief.covariance(slots[rows], slots[others]) - self._of_references(rows, slots[others])
+        """Return the posterior covariance of the results of some rows with what is judged of others."""
+        judged = self._judged[others]
+        return self._belief.covariance(self._measured[rows], judged) - self._of_references(rows, judged)
+
+    def together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows."""
+        slots, references = self._measured[rows], self._references[rows]
+        of_references = self._of_references(rows, np.maximum(references, 0))
+        of_references[:, references < 0] = 0.0
+        crossed = self._of_references(rows, slots)
+        return self._belief.covariance(slots, slots) - crossed - crossed.T + of_references
 
     def variance(self, rows: Rows) -> Floats:
         """Return the posterior variance of the results of some rows, without the noise."""
-        slots, references = self._slots[rows], self._references[rows]
+        slots, references = self._measured[rows], self._references[rows]
         variance, differs = self._belief.variance, references >= 0
         distinct, where = np.unique(np.maximum(references, 0), return_inverse=True)
         crossed = self._belief.covariance(slots, distinct)[np.arange(len(rows)), where.ravel()]
@@ -305,8 +337,8 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     problem = state.problem
     space, depth, layout = problem.space, problem.bottom(state.h_max), problem.frame.layout
     cells = [
-        space.cell(node, problem.feedback) for node in space.partition.representative_cells(depth, SMALLEST_CELLS)
+        space.cell(node, problem.target) for node in space.partition.representative_cells(depth, SMALLEST_CELLS)
     ]
-    pairs = layout.self_pairs(layout.keys(problem.feedback.footprints(cells), register=False))
+    pairs = layout.self_pairs(layout.keys(problem.target.footprints(cells), register=False))
     covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
     return [float(np.max(covariance.of(pairs))) for covariance in covariances]

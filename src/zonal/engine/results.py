@@ -133,14 +133,17 @@ class Recommendation:
     Attributes
     ----------
     region : Region
-    node : (depth, index)
+    node : (depth, index) or None
+        None for a window, which is not a node of the tree.
     mean, std : float
-        Posterior mean and standard deviation of its average.
+        Posterior mean and standard deviation of its average. The std of a window includes its lead over the best
+        cell: it was chosen for that.
     gap : float
         With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
         better by more than this; NaN where the belief knows no covariances (StoOO).
     probability_best : float
-        The probability, under the model, that no region of the smallest size is better.
+        The probability, under the model, that no region of the smallest size is better, but for those that overlap
+        it by more than half along every axis.
     unit : str
         Of mean, std and gap.
     note : str
@@ -151,7 +154,7 @@ class Recommendation:
     """
 
     region: Region
-    node: Node
+    node: Any  # (depth, index); None for a window
     mean: float
     std: float
     _draw: Certainty

@@ -34,7 +34,7 @@ from zonal.gp.kernel_families import frame_of
 from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
-from zonal.kernels.feedback import Feedback, Mean
+from zonal.kernels.feedback import Beam, Feedback, Mean
 from zonal.kernels.spectrum import Motif
 from zonal.policies.base import INDEX_LIMIT, Policy
 from zonal.policies.knowledge_gradient import KnowledgeGradient
@@ -69,6 +69,7 @@ class Given(TypedDict, total=False):
     noise: Noise | None
     mean: float | None
     feedback: Feedback | None
+    target: Feedback | None
     policy: Policy | None
     rng: int | np.random.Generator | None
     max_replicates: int | None
@@ -89,6 +90,12 @@ def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
     require(is_feedback, "feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback.check(space)
     return feedback
+
+
+def _checked_target(target: Feedback | None, space: Space) -> Feedback | None:
+    if target is not None and not isinstance(target, Feedback):
+        raise InvalidInput("target must be a feedback", target, "Pass what is judged, such as zn.Mean().")
+    return None if target is None else checked_feedback(target, space)
 
 
 def _checked_policy(policy: Policy | None) -> Policy | None:
@@ -139,6 +146,15 @@ class Settings:
     overhead: float = 0.0
     travel: Travel | None = None
     cost_unit: str = ""
+    target: Feedback | None = None  # None: see `judged`
+
+    @property
+    def judged(self) -> Feedback:
+        """What of a region is judged: the target; by default its mean if a beam measures it, else the feedback."""
+        if self.target is not None:
+            return self.target
+        model_free = self.policy is not None and self.policy.model_free  # it knows only what was measured
+        return Mean() if isinstance(self.feedback, Beam) and not model_free else self.feedback
 
     @property
     def priced(self) -> bool:
@@ -181,6 +197,7 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         overhead=checked_price(given.get("overhead", 0.0), "overhead"),
         travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
         cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
+        target=_checked_target(given.get("target"), checked_space),
         seed=_seed(given.get("rng")),
     )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -219,13 +236,15 @@ class Problem:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.space = settings.space
-        self.feedback = settings.feedback
+        self.feedback = settings.feedback  # what is measured of a region
+        self.target = settings.judged  # what is judged of it
+        self.measures_target = self.feedback == self.target
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
         self.noise = NoiseRule(settings.noise, self.model_free, self.space)
         self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
-        self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
+        self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from zonal._types import Flags, Floats
+from zonal._types import Flags, Floats, Ints
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
@@ -31,9 +31,9 @@ from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
 from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
 from zonal.gp.stats import ObservationStats
-from zonal.kernels.feedback import difference, footprints_of
+from zonal.kernels.feedback import Feedback, difference, footprints_of
 from zonal.policies.base import RoundCosts
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 from zonal.tree import Nodes, Tree
 
 T = TypeVar("T")
@@ -69,9 +69,15 @@ class State:
 
         # The footprints that the posterior tracks, by slot: those of the nodes, and of other regions observed.
         tracked, learns = FunctionalIndex(layout, layout.cells(space, 0, self.cells)), problem.learner.learns
+        self.feedback_slots: Ints | None = None  # by row, of what is measured where that is not the target
+        if not problem.measures_target:
+            root = space.seen((0, 0), self.cells[0], problem.feedback)
+            self.feedback_slots = np.array([1])
+            tracked = tracked.append(layout.keys(footprints_of([root], problem.target)))
         self.posterior = LazyPosterior(problem.frame, self.fit_state.fit, tracked, ObservationStats(), learns)
         self.off_tree_slots: dict[Hashable, int] = {}  # slots of regions not in the tree
-        self.slots_are_rows = True  # slots are rows, until a region outside of the tree is observed
+        # Slots are rows, until a region outside of the tree is observed.
+        self.slots_are_rows = problem.measures_target
         self.has_sems = False  # whether any reward was told with a standard error
         self.has_no_posterior = False  # whether there is no posterior, for want of a kernel
         self._derived: dict[str, tuple[Sources, Any]] = {}  # what was computed from what, by name
@@ -239,7 +245,7 @@ class State:
         """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
         mean, variance = self._columns(pending)
         learned_noise = self.fit_state.fit.model.noise or 0.0
-        measured = self.ledger, learned_noise, self.told_counts, self.pending
+        measured = self.ledger, self.measured_slots, learned_noise, self.told_counts, self.pending
         return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
 
     def _columns(self, pending: Collection[Asked]) -> tuple[Floats, Floats]:
@@ -266,7 +272,7 @@ class State:
 
     def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
         """Return an overlay with one more trial pending."""
-        weight, slot = asked.time / self.created.time, int(self.structure.slot[asked.row])
+        weight, slot = asked.time / self.created.time, self.measured_slot(asked.row)
         expected = self.expected_difference(asked.row)
         if expected is None:
             noise = self.relative_noise.item(asked.row)
@@ -298,6 +304,11 @@ class State:
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
 
+    def judged_region(self, row: int) -> Region:
+        """Return the region of a row as an answer: without a feedback where another one judges than measures."""
+        region = self.region(row)
+        return region if self.problem.measures_target else with_feedback(region, None)
+
     def find(self, region: Region) -> int | None:
         """Return the row of a region, None if it is not a node."""
         row = 0
@@ -310,27 +321,36 @@ class State:
 
     def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
         """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
-        row = self.find(region) if self.measured_as_asked(region, minus) else None
-        return (
-            self.off_tree_slots.get(self.functional_key(region, minus))
-            if row is None
-            else int(self.structure.slot[row])
-        )
+        judged = self.measured_by(region, minus, self.problem.target)
+        asked = judged or self.measured_by(region, minus, self.problem.feedback)
+        row = self.find(region) if asked else None
+        if row is None:
+            return self.off_tree_slots.get(self.functional_key(region, minus))
+        return int(self.structure.slot[row]) if judged else self.measured_slot(row)
 
-    def measured_as_asked(self, region: Region, minus: Region | None) -> bool:
-        """Tell whether a region is measured as those of trials are: by the study's feedback, and alone."""
-        return minus is None and bool(region.feedback == self.problem.feedback)
+    @property
+    def measured_slots(self) -> Ints:
+        """The slots of what is measured of each node, by row."""
+        return self.structure.slot if self.feedback_slots is None else self.feedback_slots
+
+    def measured_slot(self, row: int) -> int:
+        """Return the slot of what is measured of a node."""
+        return int(self.measured_slots[row])
+
+    def measured_by(self, region: Region, minus: Region | None, feedback: Feedback) -> bool:
+        """Tell whether a region is measured alone, by this feedback."""
+        return minus is None and bool(region.feedback == feedback)
 
     def functional_key(self, region: Region, minus: Region | None) -> Hashable:
         """Return what identifies a region as it is measured, less another."""
-        if self.measured_as_asked(region, minus):
+        if self.measured_by(region, minus, self.problem.target):
             return region.key
         return region.key, region.feedback, minus and minus.key
 
     def functional(self, region: Region, minus: Region | None) -> tuple[Keys, float]:
         """Return the key of the average of a region (minus another), and its total weight: 1 for an average."""
         weights, regions = zip(*difference(region, minus, self.problem.feedback), strict=True)
-        layout, seen = self.tracked.layout, footprints_of(regions, self.problem.feedback)
+        layout, seen = self.tracked.layout, footprints_of(regions, self.problem.target)
         keys, total = layout.keys(seen), float(np.array(weights) @ layout.totals(seen))
         if len(weights) > 1:
             keys = layout.summed(np.array(weights), keys)
@@ -342,7 +362,7 @@ class State:
 
     def n_averages_told(self, row: int) -> int:
         """Return the number of trials told as averages of a node."""
-        return self.ledger.n_told(self.structure.slot.item(row))
+        return self.ledger.n_told(self.measured_slot(row))
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
@@ -371,7 +391,7 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return int(self.structure.slot[asked.row]), self.relative_noise.item(asked.row), weight
+        return self.measured_slot(asked.row), self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""

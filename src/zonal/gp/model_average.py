@@ -15,6 +15,7 @@ from typing import Self
 
 import numpy as np
 
+from zonal._blas import one_thread
 from zonal._types import Floats, Ints
 from zonal.errors import InvalidInput, NumericalWarning
 from zonal.gp.functional_index import FunctionalIndex, Keys
@@ -77,6 +78,11 @@ class Member(GaussianBelief):
             chosen = np.isin(slots, of)
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
         return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
+
+    def mean_of(self, pairs: AnyPairs) -> Floats:
+        """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
+        with one_thread():
+            return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
 
     def prior_mean(self, slot: int) -> float:
         """Return the prior mean of a footprint."""
@@ -227,6 +233,19 @@ class Mixture:
         means = np.stack([mean for _, mean, _ in parts])
         mean = self.weights @ means
         return mean, self.weights @ (np.stack([variance for *_, variance in parts]) + (means - mean) ** 2)
+
+    def mean_of(self, footprints: AnyFootprints) -> Floats:
+        """Return the means that `predict` returns, up to rounding and in less time."""
+        keys, tracked = self.members[0].tracked.layout.keys(footprints, register=False), self.members[0].tracked
+        pairs, mean = dict[bytes, AnyPairs](), np.zeros(keys.shape[1])
+        for weight, member in zip(self.weights.tolist(), self.members, strict=True):
+            mean += weight * (member.model.mean - self.zero)
+            rows = member.slots.tobytes()
+            if member.rows and rows not in pairs:
+                pairs[rows] = tracked.layout.pairs(keys, tracked.keys.take(member.slots, axis=1))
+            if member.rows:
+                mean += weight * member.mean_of(pairs[rows])
+        return mean
 
     def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
         """Return for each model its weight, and the mean and variance of any footprints under it."""

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats
+from zonal._types import Floats, Ints
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
 from zonal.kernels.categorical import CategoryCovariance, CategoryIndex
 from zonal.kernels.combinations import AnyPairs, Beside, CombinationPairs, CombinationVariances, Pairs
@@ -81,8 +81,9 @@ class AxisCovariance:
             at, geometry, views, off_grid = self._intervals.uncached(where)
             for profile, which in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
                 if which.any():
-                    averages = means(self._measures, views[:, which], profile, geometry[:, which], self._scale)
-                    mean[rows].reshape(-1)[at[which]] = averages
+                    seen, lengths, repeated = _distinct(views[:, which], geometry[:, which])
+                    averages = means(self._measures, seen, profile, lengths, self._scale)
+                    mean[rows].reshape(-1)[at[which]] = averages if repeated is None else averages[repeated]
 
     def _grow(self) -> None:
         """Reserve a value for all cases of the layout."""
@@ -137,6 +138,14 @@ class AxisCovariance:
             if covariance._values.size < self._intervals.cases:
                 covariance._grow()
             covariance._values[cases] = values
+
+
+def _distinct(views: Ints, geometry: Floats) -> tuple[Ints, Floats, Ints | None]:
+    """Return the distinct ones of pairs with two feedbacks, which are slow to average, and where each pair is."""
+    if (views[0] == views[1]).all():
+        return views, geometry, None
+    pairs, repeated = np.unique(np.concatenate([geometry, views]), axis=1, return_inverse=True)
+    return pairs[3:].astype(np.intp), pairs[:3], repeated.ravel()
 
 
 def averages(

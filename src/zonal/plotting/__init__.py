@@ -16,6 +16,7 @@ from zonal.plotting.history import plot_history, plot_regrets
 from zonal.plotting.icicle import plot_tree
 from zonal.plotting.kernel import plot_model
 from zonal.plotting.maps import Shapes, plot_map, plot_pairs
+from zonal.plotting.sizes import plot_sizes
 from zonal.plotting.style import (
     ESTIMATE,
     FOUND,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from zonal.study.study import Study
 
-Kind = Literal["history", "tree", "model", "map", "cells"]
+Kind = Literal["history", "tree", "model", "map", "cells", "sizes"]
 
 
 class PlotOptions(TypedDict, total=False):
@@ -44,6 +45,7 @@ class PlotOptions(TypedDict, total=False):
     f: Function
     truth: Floats | DataSeries
     shapes: Shapes
+    disc: bool
 
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "plot_model",
     "plot_pairs",
     "plot_regrets",
+    "plot_sizes",
     "plot_tree",
     "rim",
 ]
@@ -76,9 +79,10 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more:
     ----------
     study : Study
         On any space.
-    kind : {"history", "tree", "model", "map", "cells"}, optional
+    kind : {"history", "tree", "model", "map", "cells", "sizes"}, optional
         The measurements in order; the tree of regions as an icicle, above its axis if there is only one; the
-        correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis.
+        correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis;
+        the best average against the size of the region.
         By default what suits the space: f with bands along one axis, a map of two, maps of all pairs of more axes
         or one per symbol, the tree for sequences and for hierarchies without features.
     **more
@@ -102,6 +106,7 @@ def _picture(study: Study, kind: Kind | None) -> Callable[..., Axes]:
         "tree": plot_tree,
         "cells": _explained_cells,
         "function": plot_function,
+        "sizes": plot_sizes,
         "map": plot_map if _is_flat(study.space) else plot_pairs,
     }
     return named[kind or _suited(study)]

@@ -11,7 +11,7 @@ import numpy as np
 from zonal._types import Flags, Floats
 from zonal.errors import InvalidInput, require
 from zonal.plotting import style
-from zonal.plotting.style import Mark, box, draw_marks, marks, outline
+from zonal.plotting.style import Mark, box, draw_marks, marks, outline, pieces
 from zonal.spaces import ContinuousAxis, ProductRegion, Region, Space
 from zonal.spaces.axes import Symbol
 
@@ -71,7 +71,7 @@ def plot_function(study: Study, ax: Axes | None = None, f: Function | None = Non
     style.set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
     ax.set_ylabel(style.value_label(study))
-    draw_marks(marked, ax, lambda region: [box(outline(region)[j], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(edges[j], (0, 1)) for edges in pieces(region)], across=True)
     style.legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
@@ -200,7 +200,7 @@ def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) 
     if f is not None:
         ax.plot(x, y, color=style.FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
-    draw_marks(marked, ax, lambda region: [box(outline(region)[0], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(edges[0], (0, 1)) for edges in pieces(region)], across=True)
     ax.set_ylim(low - margin, high + margin)
     ax.set_xlim(*outline(space.cell((0, 0)))[0])
     if style.axis_of(space, 0).scale == "log":

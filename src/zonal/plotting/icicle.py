@@ -47,7 +47,9 @@ def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
     ax.set_yticks(np.arange(deepest + 1) + 0.5, list(map(str, range(deepest + 1))))
     _dots(study, ax, style.middles(space, 0, edges) if line else edges.mean(axis=1))
-    draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
+    draw_marks(
+        marks(study, on_grid=True), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else []
+    )
     best = "" if is_empty(study) else _framed(study, ax, boxes, rows)
     style.colour_bar(study, ax, shelves)
     if not line:
@@ -88,12 +90,12 @@ def _framed(study: Study, ax: Axes, boxes: list[Floats], rows: dict[Node | None,
     """Frame the region found and its ancestors, and return its name for the label of the axis."""
     from matplotlib.collections import LineCollection
 
-    row, path = rows[study.recommend().region.node], []
+    row, path = rows[study.recommend(on_grid=True).node], []
     while row >= 0:
         path.append(boxes[row])
         row = int(study.tree.parent[row])
     ax.add_collection(LineCollection(path, colors=style.FOUND, linewidths=1.4, zorder=3.8))
-    return f"; best: {study.recommend().region.name}"
+    return f"; best: {study.recommend(on_grid=True).region.name}"
 
 
 def _name(ax: Axes, edges: Floats, depth: Ints, cells: list[Region], light: Floats) -> None:

@@ -26,6 +26,7 @@ from zonal.plotting.style import (
     found_label,
     marks,
     outline,
+    pieces,
     star,
     told,
 )
@@ -76,6 +77,7 @@ def plot_map(
     ax: Axes | None = None,
     truth: Floats | DataSeries | None = None,
     shapes: Shapes | None = None,
+    disc: bool = False,
 ) -> Axes:
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
@@ -93,6 +95,8 @@ def plot_map(
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
         Polygons of the members, one per row in the order in which the space was given them; by default those of
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
+    disc : bool
+        Ring the members of the best disc too: see `Study.recommend`.
     """
     require(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
@@ -102,6 +106,10 @@ def plot_map(
     values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
+    if disc:
+        members = cast(SubsetRegion, study.recommend(disc=True).region)
+        x, y = members.space.features[members.positions][:, :2].T
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=style.FOUND, lw=1.2, zorder=4.2, label="best disc")
     style.colour_bar(study, ax, shown, truth is not None)
     style.legend_above(ax)
     return ax
@@ -301,10 +309,10 @@ class Map:
             return []
         if self.shapes is not None and isinstance(region, SubsetRegion):
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
-        edges = outline(region)
         if self.study.space.axes is None:
-            edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
-        return [box(edges[self.j], edges[self.k])]
+            edges = outline(region) + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
+            return [box(edges[self.j], edges[self.k])]
+        return [box(edges[self.j], edges[self.k]) for edges in pieces(region)]
 
     def _shows(self, region: Region) -> bool:
         return self.slice is None or self.slice.overlaps(region)

@@ -67,6 +67,7 @@ PENDING: Appearance = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, 
 HELD: Appearance = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
 UNSURE: Appearance = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
 BEST: Appearance = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
+ON_GRID: Appearance = {"fc": "none", "ec": FOUND, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 3.9}
 
 HIGH = 0.94  # of a plot: text beside a region this high goes below it
 TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
@@ -264,6 +265,20 @@ def outline(region: Region) -> Floats:
     return np.array([_edges(axis, part) for axis, part in region.along], dtype=float)
 
 
+def pieces(region: Region) -> list[Floats]:
+    """Return the outlines of a region within a plot: an arc across the cut of a ring is two pieces."""
+    drawn = [outline(region)]
+    for j, axis in enumerate(region.space.axes or ()):
+        if isinstance(axis, PeriodicAxis) and drawn[0][j, 1] > axis.high:
+            before, beyond = ([edges.copy() for edges in drawn] for _ in range(2))
+            for edges in before:
+                edges[j, 1] = axis.high
+            for edges in beyond:
+                edges[j] = axis.low, edges[j, 1] - axis.side
+            drawn = before + beyond
+    return drawn
+
+
 def _edges(axis: Axis, part: Part) -> tuple[float, float]:
     """Return where a part begins and ends; integers reach half a step beyond themselves."""
     return part[2] if isinstance(axis, IntegerAxis) else axis.bounds(part)
@@ -297,8 +312,8 @@ def found_label(study: Study) -> str:
     return "region found" if study.stands_out() else f"{best_word(study)}, but it does not stand out"
 
 
-def marks(study: Study) -> Iterator[Mark]:
-    """Yield the marks of a plot of a study."""
+def marks(study: Study, on_grid: bool = False) -> Iterator[Mark]:
+    """Yield the marks of a plot of a study; `on_grid`, of the best node of the tree in place of a window."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
     # A leaf above the smallest size may be forbidden because of a part of it.
@@ -311,7 +326,10 @@ def marks(study: Study) -> Iterator[Mark]:
         yield Mark(trial.region, "pending", PENDING, f"#{trial.number}")
     best_label = found_label(study)
     if best_label:
-        yield Mark(study.recommend().region, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
+        best = study.recommend(on_grid=on_grid)
+        if best.node is None:
+            yield Mark(study.recommend(on_grid=True).region, "best cell", ON_GRID)
+        yield Mark(best.region, best_label, BEST if study.stands_out() else BEST | {"ls": ":"})
 
 
 def _held(study: Study) -> Iterator[Mark]:

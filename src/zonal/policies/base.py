@@ -32,6 +32,9 @@ class Results(Protocol):
     def covariance(self, rows: Rows, others: Rows) -> Floats:
         """Return the posterior covariance of the results of some rows with the averages of others."""
 
+    def together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of the results of some rows."""
+
     def variance(self, rows: Rows) -> Floats:
         """Return the posterior variance of the results of some rows, without the noise."""
 
@@ -53,6 +56,10 @@ class ModelView:
     def seen(self, rows: Rows, others: Rows) -> Floats:
         """Return the posterior covariance of what measuring some rows will return with the averages of others."""
         return self.covariance(rows, others) if self.results is None else self.results.covariance(rows, others)
+
+    def seen_together(self, rows: Rows) -> Floats:
+        """Return the posterior covariance of what measuring some rows will return."""
+        return self.covariance(rows, rows) if self.results is None else self.results.together(rows)
 
     def spread(self, rows: Rows, time: Floats | float) -> Floats:
         """Return the standard deviation of the result of a measurement of `time` usual times.
@@ -278,6 +285,8 @@ class Policy:
         Whether nodes with children may be measured too. Such a policy decides what to split before a round.
     cost_aware : bool
         Whether it takes costs into account and chooses times. Others use the first of the times.
+    answers_anywhere : bool
+        Whether the best region of the smallest size at any position is recommended, not only a node of the tree.
     initial_design : bool
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
         budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
@@ -292,6 +301,7 @@ class Policy:
     expands_fully: bool = False
     measures_internal_nodes: bool = False
     cost_aware: bool = False
+    answers_anywhere: bool = False
     initial_design: bool = False
     design_from: ClassVar[int] = 0
     bound_class: ClassVar[type[BoundPolicy]] = BoundPolicy

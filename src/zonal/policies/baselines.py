@@ -81,6 +81,8 @@ class UniformGrid(Leaves):
         Their depth; by default the deepest with no more regions than the budget.
     """
 
+    answers_anywhere = True
+
     def _default(self, shape: Shape, budget: int) -> int:
         level = 0
         while shape.count(level + 1) and shape.leaves(level + 1) <= budget:
@@ -100,6 +102,8 @@ class UniformGrid(Leaves):
 class Random(Leaves):
     """Measure regions of one depth at random."""
 
+    answers_anywhere = True
+
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return a random leaf."""
         return int(rng().choice(rows))
@@ -118,6 +122,7 @@ class UCB(Leaves):
     """
 
     theta: float = 0.1
+    answers_anywhere = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,6 +138,8 @@ class UCB(Leaves):
 @dataclass(frozen=True)
 class Thompson(Leaves):
     """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
+
+    answers_anywhere = True
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, context: PolicyContext, rng: RngFactory) -> int:
         """Return the leaf where a joint draw from the posterior is highest, under a model drawn by its weight."""

@@ -265,6 +265,7 @@ class KnowledgeGradient(Policy):
     depths: Literal["any", "smallest"] = "any"
     measures_internal_nodes = True
     cost_aware = True
+    answers_anywhere = True
     design_from = FEW
     bound_class = BoundKnowledgeGradient
 

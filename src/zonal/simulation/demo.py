@@ -76,7 +76,8 @@ def demonstrate(budget: int, rng: int, picture: Path) -> str:
 
 
 def _report(searched: Study, f: RewardFunction, instrument: Simulation) -> str:
-    recommended, space = searched.recommend(), searched.space
+    recommended, space = searched.recommend(on_grid=True), searched.space
+    assert recommended.node is not None
     depth = recommended.node[0]
     rivals = [space.cell((depth, index)) for index in range(space.arity**depth)]
     best = max(rivals, key=instrument.average)

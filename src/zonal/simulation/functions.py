@@ -15,7 +15,7 @@ from zonal.errors import check_choice, finite_number, plain_array, random_genera
 from zonal.kernels.base import RBF
 from zonal.simulation.simulators import Function, Simulation
 from zonal.spaces import Region
-from zonal.spaces.axes import checked_ends
+from zonal.spaces.base import checked_ends
 
 CUT = 8.5  # frequencies above CUT / lengthscale have no power
 MAX_POINTS = 10_000_000  # of a grid

@@ -27,6 +27,7 @@ from zonal.io.dataframes import as_frame, as_series
 from zonal.kernels.feedback import Feedback, Mean
 from zonal.simulation.simulators import Instrument, Noise
 from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, Space, SubsetRegion, as_region
+from zonal.spaces.axes import Axis, ContinuousAxis, Part
 from zonal.spaces.base import RegionLike, checked_view
 from zonal.spaces.member_columns import checked_weights
 from zonal.spaces.partition import sums
@@ -35,6 +36,7 @@ Direction = Literal["maximize", "minimize"]
 Values = ArrayLike | Mapping[str, ArrayLike]  # in order, or by name
 
 MAX_VALUES = 100_000_000
+MAX_TRIED = 10_000  # windows, until one is allowed
 TIE = 1e-12  # of the largest value
 
 
@@ -70,6 +72,8 @@ class Landscape(ABC):
         self.direction = direction
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
+        self._window: Best | None = None
+        self._forbidden: Callable[[Region], bool] | None = None
 
     def average(self, region: RegionLike, feedback: Feedback | None = None) -> float:
         """Return the true average over a region, or over what ``space.region`` takes.
@@ -101,17 +105,34 @@ class Landscape(ABC):
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
 
-    def among(self, regions: Sequence[Region]) -> Landscape:
-        """Return this landscape with the best of some regions as its best one, for `best` and `regret`."""
+    def best_window(self) -> Best:
+        """Return the best region of the smallest size at any position; where there are no positions, the best."""
+        if self._window is None:
+            self.best()  # raises if there is no smallest size
+            self._window = self._find_best_window(self._forbidden)
+        return self._window
+
+    def window_regret(self, region: Region) -> float:
+        """Return by how much a region's average is worse than that of the best window."""
+        return self._shortfall(self.best_window().average, region)
+
+    def among(self, regions: Sequence[Region], forbidden: Callable[[Region], bool] | None = None) -> Landscape:
+        """Return this landscape with the best of some regions as its best one, for `best` and `regret`.
+
+        The best window is then one that is not `forbidden`.
+        """
         require(len(regions), "no region may be measured", "none", "Forbid fewer.")
         averages = np.array([self.average(region) for region in regions])
         at, same = self._first_of_best(averages), copy.copy(self)
         same._best = {None: Best(regions[at], float(averages[at]))}
+        same._window, same._forbidden = None, forbidden
         return same
 
     def regret(self, region: Region) -> float:
         """Return by how much a region's average is worse than that of the best smallest region."""
-        best = self.best().average
+        return self._shortfall(self.best().average, region)
+
+    def _shortfall(self, best: float, region: Region) -> float:
         regret = self._sign * (best - self.average(region))
         return regret if abs(regret) > TIE * abs(best) else 0.0  # smaller values are rounding
 
@@ -126,6 +147,9 @@ class Landscape(ABC):
     @abstractmethod
     def _find_best(self, depth: int | None) -> Best:
         """Return the best of all regions of a depth, or of the smallest regions."""
+
+    def _find_best_window(self, forbidden: Callable[[Region], bool] | None) -> Best:
+        return self.best()
 
 
 def from_table(
@@ -255,6 +279,27 @@ class _GridTable(Landscape):
         best = order[self._first_of_best(averages[order])]
         return Best(space.cell((depth, int(indices[best]))), float(averages[best]))
 
+    def _find_best_window(self, forbidden: Callable[[Region], bool] | None) -> Best:
+        """Return the best window; averages are linear between pixels, so that it has an edge at one."""
+        space, overlaps, parts = self.space, [], []
+        by_axis = zip(space.axes, space.partition.pieces(space.max_depth() or 0), self._values.shape, strict=True)
+        for axis, pieces, pixels in by_axis:
+            along = _positions(axis, pieces, pixels)
+            equal = self._weights is not None
+            overlaps.append(np.array([axis.pixel_weights(part, Mean(), pixels, equal) for part in along]))
+            parts.append(along)
+        averages = self._contract((slice(None),) * len(overlaps), overlaps)
+        best = self.best()
+        for number in np.argsort(-self._sign * averages, axis=None, kind="stable")[:MAX_TRIED].tolist():
+            at = np.unravel_index(number, averages.shape)
+            if not self._sign * (averages[at] - best.average) > TIE * abs(best.average):
+                break
+            chosen = [along[k] for along, k in zip(parts, at, strict=True)]
+            region = ProductRegion(space, None, None, tuple(chosen))
+            if forbidden is None or not forbidden(region):
+                return Best(region, float(averages[at]))
+        return best
+
     def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
         """Return weighted averages along every axis."""
         values = self._values[inside]
@@ -262,6 +307,15 @@ class _GridTable(Landscape):
             return _along(values, overlaps)
         weights = self._weights[inside]
         return np.asarray(_along(values * weights, overlaps) / _along(weights, overlaps))
+
+
+def _positions(axis: Axis, pieces: int, pixels: int) -> list[Part]:
+    """Return the parts of the smallest size with an edge at a pixel's; on a categorical axis its cells."""
+    if not isinstance(axis, ContinuousAxis):
+        return [axis.cell(part, pieces) for part in range(pieces)]
+    width, edges = axis.narrowest(pieces), axis.side / pixels * np.arange(pixels + 1)
+    centers = axis.within_ends(np.concatenate([edges + width / 2, edges - width / 2]), width)
+    return [axis.window(center, width) for center in np.unique(centers).tolist()]
 
 
 def _along(values: Floats, overlaps: list[Floats]) -> Floats:

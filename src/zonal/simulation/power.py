@@ -64,6 +64,9 @@ class Power:
     regrets : array, shape (runs, budgets)
         True average of the best smallest region minus that of the region found. A row is one function and one
         sequence of noise, the same for all budgets.
+    window_regrets : array, shape (runs, budgets), or None
+        The same of the region recommended at any position, against the best region of the smallest size anywhere;
+        None on drawn functions, which are constant within smallest regions.
     chance : array, shape (runs,)
         The expected regret of a smallest region picked at random (by weight), without any measurement.
     std : float or None
@@ -75,6 +78,7 @@ class Power:
     regrets: Floats
     chance: Floats
     std: float | None
+    window_regrets: Floats | None = None
 
     @property
     def runs(self) -> int:
@@ -123,6 +127,8 @@ class Power:
             "median": np.median(with_chance.regrets, axis=0),
             "9 in 10 below": with_chance.quantile(0.9),
         }
+        if self.window_regrets is not None and not np.array_equal(self.window_regrets, self.regrets):
+            columns["off the grid"] = ["", *self.window_regrets.mean(axis=0)]
         if self.std not in (None, 1.0):
             columns["mean in std of f"] = with_chance.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
@@ -242,7 +248,9 @@ def power(
         standard_deviation(noise, "noise")
     task = partial(_regrets, source, planned, noise, given, cast(Given, settings), rng)
     answers = np.array(run_all(task, range(runs), jobs, progress, "run"))
-    return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
+    chance, regrets, off_grid = np.split(answers, [1, 1 + len(planned)], axis=1)
+    window_regrets = off_grid if off_grid.size else None
+    return Power(source.space, planned, regrets, chance[:, 0], getattr(source, "std", None), window_regrets)
 
 
 def _budgets(budgets: float | Iterable[float], priced: bool) -> tuple[float, ...]:
@@ -296,7 +304,10 @@ def _regrets(
     rng: int,
     run: int,
 ) -> list[float]:
-    """Return the regret of a region picked at random, and those of a campaign with each budget."""
+    """Return the regret of a region picked at random, those with each budget, and against the best window.
+
+    Drawn functions are constant within smallest regions, so that windows can be judged on tables only.
+    """
     function, draws, search = np.random.SeedSequence([rng, run]).spawn(3)
     if isinstance(source, Landscape):
         landscape = source
@@ -307,13 +318,15 @@ def _regrets(
     rule = forbidden_rule(landscape.space, settings.get("forbidden"))
     if rule is not None:
         allowed = Limits(rule).allow(smallest_regions(landscape.space))
-        landscape = landscape.among(allowed)
+        landscape = landscape.among(allowed, rule)
         chance = float(
             np.average(list(map(landscape.regret, allowed)), weights=[region.weight for region in allowed])
         )
-    regrets = [chance]
+    regrets, window_regrets = [chance], []
     for budget in budgets:
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
-        recommended = method(landscape, instrument, budget, np.random.default_rng(search))
+        recommended, window = method.answers(landscape, instrument, budget, np.random.default_rng(search))
         regrets.append(max(0.0, landscape.regret(recommended)))  # negative values are rounding
-    return regrets
+        if isinstance(source, Landscape):
+            window_regrets.append(max(0.0, landscape.window_regret(window)))
+    return regrets + window_regrets

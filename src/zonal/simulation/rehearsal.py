@@ -65,8 +65,15 @@ class StudyPlayer:
     def __call__(
         self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator
     ) -> Region:
-        """Return the region that the study recommends."""
-        return self.study(landscape, instrument, budget, rng).recommend().region
+        """Return the region of the tree that the study recommends."""
+        return self.answers(landscape, instrument, budget, rng)[0]
+
+    def answers(
+        self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator
+    ) -> tuple[Region, Region]:
+        """Return the regions that the study recommends: of the tree, and at any position."""
+        study = self.study(landscape, instrument, budget, rng)
+        return study.recommend(on_grid=True).region, study.recommend().region
 
 
 class Limits(NamedTuple):
@@ -194,8 +201,10 @@ def cut(space: Space, depth: int, chosen: Iterable[int] | None = None) -> list[R
 class Campaigns:
     """The results of one method."""
 
-    regions: tuple[Region, ...]  # of each run
+    regions: tuple[Region, ...]  # of each run: regions of the tree
     regrets: Floats  # by how much each region is worse than the best smallest region, shape (runs,)
+    windows: tuple[Region, ...] = ()  # of each run: recommended at any position, where the method answers so
+    window_regrets: Floats | None = None  # by how much each of these is worse than the best window, shape (runs,)
 
     @property
     def mean(self) -> float:
@@ -221,7 +230,8 @@ class Rehearsal:
         Number of measurements in each, or their cost.
     campaigns : dict of str to Campaigns
         By method: ``regions``, the regions found, and ``regrets``, by how much the best average exceeds theirs,
-        an entry per run, with their ``mean`` and ``sem``.
+        an entry per run, with their ``mean`` and ``sem``. Likewise ``windows``, recommended at any position, and
+        ``window_regrets``, against the best region of the smallest size anywhere: ``landscape.best_window()``.
     """
 
     landscape: Landscape
@@ -235,7 +245,7 @@ class Rehearsal:
 
     def table(self) -> str:
         """Return mean regrets with standard errors, and how often the best region was found."""
-        rows = [("", "mean regret", "std. error", "best found")]
+        rows = [("", "mean regret", "std. error", "best found", "off the grid")]
         for name, campaigns in self.campaigns.items():
             exact = int(np.sum(campaigns.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
             error = (
@@ -243,16 +253,30 @@ class Rehearsal:
                 if len(campaigns.regrets) == 1
                 else f"{0.0 if campaigns.sem < 1e-9 * campaigns.mean else campaigns.sem:.2g}"
             )
-            rows.append((name, f"{campaigns.mean:.4g}", error, f"{exact:5d} of {len(campaigns.regrets)} runs"))
-        lines = aligned(list(zip(*rows, strict=True)), [False, True, True, False], WIDEST)
+            windows = campaigns.window_regrets
+            off_grid = "-" if windows is None else f"{windows.mean():.4g}"
+            how_often = f"{exact:5d} of {len(campaigns.regrets)} runs"
+            rows.append((name, f"{campaigns.mean:.4g}", error, how_often, off_grid))
+        columns = list(zip(*rows, strict=True))[: 5 if self._off_grid else 4]
+        lines = aligned(columns, [False, True, True, False, True][: len(columns)], WIDEST)
         return "\n".join([*lines, *few_runs(self.runs)])
+
+    @property
+    def _off_grid(self) -> bool:
+        """Whether some region of the smallest size is better than all cells of the tree."""
+        judged = any(campaigns.window_regrets is not None for campaigns in self.campaigns.values())
+        return judged and self.landscape.best_window().region.node is None
 
     def __str__(self) -> str:
         """Return the best region there is, and the table."""
         best = self.landscape.best()
         number = self.landscape.space.partition.leaves(depth_of_smallest(self.landscape.space))
         head = f"{number} smallest regions, a budget of {self.budget:g}, {self.runs} runs"
-        return f"{head}\nthe best is {best.region.name}: {best.average:.6g}\n{self.table()}"
+        lines = [head, f"the best is {best.region.name}: {best.average:.6g}"]
+        if self._off_grid:
+            window = self.landscape.best_window()
+            lines.append(f"the best off the grid is {window.region.name}: {window.average:.6g}")
+        return "\n".join([*lines, self.table()])
 
     def __repr__(self) -> str:
         """Return the number of runs, the methods and the budget."""
@@ -368,12 +392,14 @@ def rehearse(
     reachable = within_reach(landscape, settings.get("forbidden"))
     tasks = [(name, run) for run in range(runs) for name in methods]
     task = partial(_answer, reachable, dict(methods), budget, noise, rng, settings.get("feedback"))
-    answers = run_all(task, tasks, jobs, progress, "campaign")
-    regions = [landscape.space.cell(node) if isinstance(node, tuple) else node for node in answers]
+    pairs = run_all(task, tasks, jobs, progress, "campaign")
+    both = [[landscape.space.cell(node) if isinstance(node, tuple) else node for node in pair] for pair in pairs]
     campaigns = {}
     for k, name in enumerate(methods):  # the methods take turns
-        recommended = tuple(regions[k :: len(methods)])
-        campaigns[name] = Campaigns(recommended, np.array([reachable.regret(region) for region in recommended]))
+        recommended, windows = (tuple(regions) for regions in zip(*both[k :: len(methods)], strict=True))
+        regrets = np.array([reachable.regret(region) for region in recommended])
+        against_windows = np.array([max(reachable.window_regret(region), 0.0) for region in windows])
+        campaigns[name] = Campaigns(recommended, regrets, windows, against_windows)
     return Rehearsal(reachable, budget, campaigns)
 
 
@@ -381,7 +407,9 @@ def within_reach(landscape: Landscape, forbidden: Forbidden) -> Landscape:
     """Return a landscape whose best region is the best of those that are not forbidden."""
     landscape.best()  # raises if there is none, or too many regions
     rule = forbidden_rule(landscape.space, forbidden)
-    return landscape if rule is None else landscape.among(Limits(rule).allow(smallest_regions(landscape.space)))
+    if rule is None:
+        return landscape
+    return landscape.among(Limits(rule).allow(smallest_regions(landscape.space)), rule)
 
 
 def smallest_regions(space: Space) -> list[Region]:
@@ -397,11 +425,13 @@ def _answer(
     rng: int,
     feedback: Feedback | None,
     task: tuple[str, int],
-) -> Node | Region:
-    """Return what a method recommends after one campaign: its node if it has one, which is smaller to send."""
+) -> list[Node | Region]:
+    """Return what a method recommends after one campaign, in the tree and anywhere: nodes, as they are smaller."""
     name, run = task
-    region = campaign(methods[name], landscape, noise, budget, rng, run, feedback)
-    return region if region.node is None else region.node
+    method = methods[name]
+    both = method.answers if isinstance(method, StudyPlayer) else lambda *given: (method(*given),) * 2
+    regions = campaign(both, landscape, noise, budget, rng, run, feedback)
+    return [region if region.node is None else region.node for region in regions]
 
 
 def campaign(

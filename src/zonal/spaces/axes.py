@@ -24,7 +24,7 @@ from zonal.kernels.categorical import CategoryIndex
 from zonal.kernels.feedback import Feedback
 from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import Measure
-from zonal.spaces.base import RESTORE, ROUNDING, PartLike, alike
+from zonal.spaces.base import RESTORE, ROUNDING, PartLike, alike, checked_ends
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -230,7 +230,7 @@ class ContinuousAxis(Axis):
             return self
         return replace(self, smallest=self.side / arity ** max(math.ceil(exact - 0.5 - ROUNDING), 0))
 
-    def apart(self, places: Floats, place: float) -> Floats:
+    def apart(self, places: Floats, place: float | Floats) -> Floats:
         """Return the distances of positions on the axis from another."""
         return np.abs(places - place)
 
@@ -272,6 +272,21 @@ class ContinuousAxis(Axis):
         whole = high - low
         upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
         return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
+
+    # Windows: parts of any position.
+
+    def narrowest(self, pieces: int) -> float:
+        """Return the width of the narrowest of `pieces` parts."""
+        return self.width(pieces)
+
+    def within_ends(self, centers: Floats, width: float) -> Floats:
+        """Return the centres nearest to some, from the lower end, at which a part of a width lies on the axis."""
+        return np.clip(centers, width / 2, max(self.side - width / 2, width / 2))
+
+    def window(self, center: float, width: float) -> Part:
+        """Return the part of a width about a centre, which `within_ends` has returned."""
+        low = max(self.low + center - width / 2, self.low)
+        return center, width, (low, min(low + width, self.high))
 
     # From the user's description to a part.
 
@@ -431,17 +446,3 @@ class ContinuousAxis(Axis):
         low, high = part[2]
         values: list[float] = self.native(rng.uniform(low, high, number)).tolist()
         return values
-
-
-def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, float]:
-    """Check the bounds of a continuous axis, and return them, in its unit."""
-    try:
-        low, high = cast("tuple[float, float]", pair)
-    except Exception:  # whatever a user's object raises
-        fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
-        raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
-    fix = "Pass two finite numbers, the lower one first."
-    what = f"a bound of axis {name}"
-    low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
-    require(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
-    return low, high

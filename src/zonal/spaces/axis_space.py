@@ -211,6 +211,10 @@ class AxisSpace(Space):
         axes = tuple(
             axis.with_smallest(width) if isinstance(axis, ContinuousAxis) else axis for axis, width in by_axis
         )
+        return self.with_axes(axes)
+
+    def with_axes(self, axes: tuple[Axis, ...]) -> Self:
+        """Return the same kind of space with other axes."""
         space = object.__new__(type(self))
         parts = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}  # type: ignore[arg-type]
         vars(space).update(parts, axes=axes)

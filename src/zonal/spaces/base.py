@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonal._types import Flags, Floats, Ints
 from zonal.errors import (
     InvalidInput,
+    finite_number,
     is_listed,
     listed,
     plain_array,
@@ -342,6 +343,20 @@ def as_array(given: Any) -> NDArray[Any]:
         return plain_array(given, "this must be an array", "Pass one.")
     except InvalidInput:
         return np.empty(0, dtype=object)
+
+
+def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, float]:
+    """Check the bounds of a continuous axis, and return them, in its unit."""
+    try:
+        low, high = cast("tuple[float, float]", pair)
+    except Exception:  # whatever a user's object raises
+        fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
+        raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
+    fix = "Pass two finite numbers, the lower one first."
+    what = f"a bound of axis {name}"
+    low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
+    require(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)
+    return low, high
 
 
 def checked_node(node: Node, space: Space) -> Node:

@@ -23,9 +23,9 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.io.hints import hinting
-from zonal.spaces.axes import Axis, ContinuousAxis, Symbol, checked_ends
+from zonal.spaces.axes import Axis, ContinuousAxis, Symbol
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
-from zonal.spaces.base import RESTORE, PartLike, unnamed
+from zonal.spaces.base import RESTORE, PartLike, checked_ends, unnamed
 from zonal.spaces.categorical import CategoricalAxis
 from zonal.spaces.numeric_axes import IntegerAxis, LogAxis, PeriodicAxis
 

@@ -19,8 +19,8 @@ from zonal.kernels.layout import IntervalIndex
 from zonal.kernels.measures import BLOCK, Measure
 from zonal.kernels.periodic import wrapped
 from zonal.kernels.stationary import Profile
-from zonal.spaces.axes import ContinuousAxis, Part, Symbol, checked_ends
-from zonal.spaces.base import ROUNDING, PartLike
+from zonal.spaces.axes import ContinuousAxis, Part, Symbol
+from zonal.spaces.base import ROUNDING, PartLike, checked_ends
 
 EXACT = 52  # bits of an integer that a float holds exactly
 MOST_TURNS = 16  # around a ring: a measure that covers more is uniform
@@ -104,7 +104,7 @@ class PeriodicAxis(ContinuousAxis):
         turned = np.mod(places - self.low, self.side)
         return np.asarray(self.low + turned * (turned < self.side))
 
-    def apart(self, places: Floats, place: float) -> Floats:
+    def apart(self, places: Floats, place: float | Floats) -> Floats:
         """Return the distances of positions on the ring from another, the shorter way round."""
         turned = np.mod(places - place, self.side)
         return np.minimum(turned, self.side - turned)
@@ -126,6 +126,17 @@ class PeriodicAxis(ContinuousAxis):
         if width < 0:
             high += side
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
+
+    def within_ends(self, centers: Floats, width: float) -> Floats:
+        """Return centres on the ring, from whichever turn: a part lies anywhere on it."""
+        return (
+            np.mod(centers, self.side) if width < self.side * (1 - ROUNDING) else np.full_like(centers, width / 2)
+        )
+
+    def window(self, center: float, width: float) -> Part:
+        """Return the arc of a width about a centre; it may cross the cut."""
+        low = float(self.native(np.array(self.low + center - width / 2)))
+        return low - self.low + width / 2, width, (low, low + width)
 
     def _turned(self, part: Part) -> Iterator[Part]:
         """Yield an arc shifted by -1, 0 and 1 turns."""
@@ -248,6 +259,14 @@ class IntegerAxis(ContinuousAxis):
         """Return how many integers the parts have, for people."""
         fewest, most = max(self.places // pieces, 1), -(-self.places // pieces)
         return f"{self.name} {fewest}" + (f" or {most}" if most > fewest else "")
+
+    def narrowest(self, pieces: int) -> float:
+        """Return the number of integers in the shortest of `pieces` parts."""
+        return float(max(self.places // pieces, 1))
+
+    def within_ends(self, centers: Floats, width: float) -> Floats:
+        """Return the centres nearest to some at which a run of so many integers lies on the axis."""
+        return np.clip(np.rint(centers - width / 2), 0, max(self.places - width, 0)) + width / 2
 
     # From the user's description to a part, and back.
 

@@ -45,8 +45,8 @@ from zonal.storage.encoding import (
 
 FORMAT = 5  # of files and exports: of their settings, events and tables; no other is read
 # Settings that the user may have defined.
-USER_DEFINED = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden", "cost", "travel")
-NEEDED = ("space", "feedback")  # without these the events cannot be read at all
+USER_DEFINED = ("space", "kernel", "noise", "feedback", "target", "policy", "delta", "forbidden", "cost", "travel")
+NEEDED = ("space", "feedback", "target")  # without these the events cannot be read at all
 POLICY_FLAGS = ("model_free", "expands_fully", "measures_internal_nodes")  # without these no state can be read
 EVENTS = frozenset(get_args(Event))
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events

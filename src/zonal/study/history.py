@@ -14,7 +14,7 @@ from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import UnknownTrial, whole_number
-from zonal.spaces import Region
+from zonal.spaces import ContinuousAxis, ProductRegion, Region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -50,6 +50,19 @@ def problem_of(study: Study) -> Problem:
 def policy_of(study: Study) -> str:
     """Return the policy in use, given or by default, as text."""
     return study._state.created.policy
+
+
+def leaf_at(study: Study, region: ProductRegion) -> int:
+    """Return the leaf of the tree at the centre of a region outside of it."""
+    state, row = study._state, 0
+    parts = [
+        axis.window(part[0], 0.0) if isinstance(axis, ContinuousAxis) else part for axis, part in region.along
+    ]
+    center = ProductRegion(region.space, None, None, tuple(parts))
+    while state.structure.first_child[row] >= 0:
+        children = (state.structure.parent == row).nonzero()[0].tolist()
+        row = next(child for child in children if state.region(child).overlaps(center))
+    return row
 
 
 def n_events(study: Study) -> int:

@@ -306,7 +306,9 @@ def observe(
 ) -> Observation:
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
-        by = study.settings.feedback if feedback is None else checked_feedback(feedback, study.space)
+        of_region = region.feedback if isinstance(region, Region) else None
+        given = of_region if feedback is None else feedback
+        by = study.settings.feedback if given is None else checked_feedback(given, study.space)
         seen = with_feedback(region_of(study, region), by)
         other = None if minus is None else with_feedback(region_of(study, minus), by)
         value, sem = checks.measured(study._state, value, sem, note, by=by)

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from zonal._types import Floats
 from zonal.engine import checks
 from zonal.errors import finite_number, plain_array, require, standard_deviation, whole_number
-from zonal.kernels.feedback import Average
+from zonal.kernels.feedback import Average, footprints_of
 from zonal.spaces import Region, with_feedback
-from zonal.study.queries import expected, region_of
+from zonal.study.queries import expected, judged_region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -63,7 +63,7 @@ def refine(
     candidates = plain_array(given, problem, fix, float)
     right = candidates.ndim == 2 and candidates.shape[1:] == (study.space.d,) and len(candidates)
     require(right, problem, points, fix)
-    spots = [region_of(study, np.stack([x, x], axis=1)) for x in candidates]
+    spots = [judged_region(study, np.stack([x, x], axis=1)) for x in candidates]
     has_noise = noise is not None or not callable(study.settings.noise)
     require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
     spread = standard_deviation(study._state.noise_std().item(0) if noise is None else noise, "noise")
@@ -72,7 +72,7 @@ def refine(
         # No more points than the budget can be measured: only the most promising are kept.
         order = np.argsort(-expected(study._state, spots)[0], kind="stable")
         kept = np.sort(order[: whole_number(budget, "budget", 1)])
-        seen = study.settings.feedback.footprints([spots[at] for at in kept])
+        seen = footprints_of([spots[at] for at in kept], study.settings.judged)
         centred, covariance = study._state.belief.joint(seen)
 
     def reward(x: Floats) -> float:
@@ -84,7 +84,8 @@ def refine(
 
 def _spread(study: Study, region: Region) -> Floats:
     """Return the points that represent a region, or else a grid over it: ten per axis, a thousand at most."""
-    if all(axis.measure(study.settings.feedback).finite for axis in study.space.axes):
+    measures = [axis.measure(study.settings.feedback) for axis in study.space.axes]
+    if region.feedback is not None and all(measure.finite for measure in measures):
         return region.points
     d = len(region.widths)
     return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

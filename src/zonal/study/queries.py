@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,24 +17,24 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.engine import confidence, policy, select
-from zonal.engine.confidence import HELD, SURE, Outlook, Standing
+from zonal.engine.confidence import HELD, SURE, Outlook
 from zonal.engine.policy import views
 from zonal.engine.results import (
     ConfidenceBands,
-    Recommendation,
     RegionProbability,
 )
+from zonal.engine.settings import checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
 from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import empirical_columns, empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
-from zonal.gp.kernel_families import is_rough
 from zonal.gp.model import Model
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
+from zonal.kernels.feedback import Feedback, footprints_of
 from zonal.policies.base import candidates
-from zonal.spaces import Region, as_region, is_one_region
+from zonal.spaces import Region, as_region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
 from zonal.study.predictions import Prediction
@@ -53,60 +52,12 @@ NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
 MAX_PLANNED = 1000  # measurements of an outlook, each of which is decided
 MAX_SMALLEST = 100_000  # regions predicted at once
 ALIKE = 9  # decimals of probabilities, beyond which they are equal
-ROUGH = "rough for its cells: trust the gap less"
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
 def _value(state: State, centred: Values) -> Values:
     """Return means in the user's units."""
     return state.problem.sign * (state.prior_mean + centred)
-
-
-def recommend(study: Study, k: int | None, theta: float) -> list[Recommendation]:
-    """Return the `k` best regions, the recommended one first: see `Study.recommend`."""
-    number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
-    theta = checked_probability(theta, "theta")
-    with study._lock:
-        state = study._state
-        rows = confidence.ranking(state.posterior_table(), policy.recommend(state), number)
-
-    @cache
-    def standings() -> list[Standing]:
-        if state.problem.model_free:
-            return [Standing(math.nan, math.nan)] * len(rows)
-        with study._lock:
-            return confidence.standings(
-                state.posterior_table(), views(state, pending=False), np.array(rows), theta
-            )
-
-    def standing(rank: int) -> Standing:
-        return standings()[rank]
-
-    tree, unit, note = tree_of(state), study.settings.value_unit, _caution(state)
-    return [
-        Recommendation(
-            region=state.region(row),
-            node=state.posterior_table().node(row),
-            mean=float(tree.mean[row]),
-            std=float(tree.std[row]),
-            _draw=partial(standing, rank),
-            unit=unit,
-            note=note,
-        )
-        for rank, row in enumerate(rows)
-    ]
-
-
-def _caution(state: State) -> str:
-    """Return what to say where a learned model is rough, and most smallest regions were never measured."""
-    if state.problem.model_free or state.problem.unknowns.given is not None:
-        return ""
-    belief = state.belief
-    rough = belief.weights @ [is_rough(member.model.kernel) for member in belief.members]
-    tree = state.posterior_table()
-    measured = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
-    mostly_unmeasured = 2 * measured < state.problem.space.partition.leaves(state.problem.bottom(state.h_max))
-    return ROUGH if rough > HELD and mostly_unmeasured else ""
 
 
 def outlook(study: Study, n: int) -> Outlook:
@@ -154,7 +105,11 @@ def beyond(
     number = int(np.count_nonzero(listed))
     likely = [
         RegionProbability(
-            state.region(int(rows[at])), float(mean[at]), float(std[at]), float(chance[at]), float(apart[at])
+            state.judged_region(int(rows[at])),
+            float(mean[at]),
+            float(std[at]),
+            float(chance[at]),
+            float(apart[at]),
         )
         for at in order[: max(number, 1)].tolist()
     ]
@@ -191,7 +146,7 @@ def probability(
         return np.zeros(0)
     with study._lock:
         state = study._state
-        parts = state.belief.under_models(state.problem.feedback.footprints(several))
+        parts = state.belief.under_models(footprints_of(several, state.problem.target))
     models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
     chance = _chance(state, side, limit, models)
     return float(chance[0]) if single else chance
@@ -219,9 +174,16 @@ def _covariance(state: State, rows: list[int]) -> Floats:
     return state.belief.covariance(state.structure.slot[rows])
 
 
-def predict(study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None) -> Prediction:
+def predict(
+    study: Study,
+    regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None,
+    feedback: Feedback | None,
+) -> Prediction:
     """Return mean and std of any regions' averages: see `Study.predict`."""
     several, single = (_smallest(study), False) if regions is None else _listed(study, regions)
+    if feedback is not None:
+        by = checked_feedback(feedback, study.space)
+        several = [_seen_by(study, region, by) for region in several]
     if not several:
         return Prediction(np.zeros(0), np.zeros(0))
     with study._lock:
@@ -264,7 +226,7 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
         if state.problem.model_free:
             share = empirical_relative_std(variance)
         else:
-            share = state.belief.relative_std(variance, state.problem.feedback.footprints(regions))
+            share = state.belief.relative_std(variance, footprints_of(regions, state.problem.target))
     return _value(state, centred), share
 
 
@@ -276,11 +238,11 @@ def _listed(
         regions = listed(regions, *NO_REGIONS)
     described = regions_in(study.space, regions)
     if described is not None:
-        return [region_of(study, region) for region in described], False
+        return [judged_region(study, region) for region in described], False
     remaining: Any = regions
     single = is_one_region(study.space, remaining)
     several: list[Any] = [regions] if single else listed(regions, *NO_REGIONS)
-    return [region_of(study, region) for region in several], single
+    return [judged_region(study, region) for region in several], single
 
 
 def confidence_bands(study: Study) -> ConfidenceBands:
@@ -298,7 +260,7 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
         require(not names, "empirical means say nothing about regions outside the tree", names, fix)
         at = np.array(rows, dtype=np.intp)
         return state.posterior_table().mean[at], state.posterior_table().std[at] ** 2
-    return state.belief.predict(state.problem.feedback.footprints(regions))
+    return state.belief.predict(footprints_of(regions, state.problem.target))
 
 
 def tree_of(state: State) -> TreeTable:
@@ -352,8 +314,36 @@ def past_states(now: State, measured: Sequence[int]) -> list[State]:
 
 def region_of(study: Study, region: RegionLike) -> Region:
     """Return a region of the study's space, given as such or described, as the study's feedback sees it."""
+    return with_feedback(_translated(study, region), study.settings.feedback)
+
+
+def judged_region(study: Study, region: RegionLike) -> Region:
+    """Return a region of the study's space as it is judged: by its own feedback, else by the study's target."""
+    translated = _translated(study, region)
+    by = translated.feedback
+    if by is None:
+        return with_feedback(translated, study.settings.judged)
+    fix = "Pass the region without it; predict answers for averages."
+    require(not by.slope, "a region's slope is observed, not predicted", by, fix)
+    checked_feedback(by, study.space)
+    return translated
+
+
+def _seen_by(study: Study, region: Region, feedback: Feedback) -> Region:
+    """Return a region with another feedback than the study's; raise if it has one of its own."""
+    own_is_studys = region.feedback in (study.settings.feedback, study.settings.judged, feedback)
+    problem = "this region has a feedback of its own"
+    require(own_is_studys, problem, region.feedback, "Pass the region without it, or leave feedback= out.")
+    require(
+        not feedback.slope, "a slope is observed, not predicted", feedback, "Pass an average, such as zn.Mean()."
+    )
+    return with_feedback(region, feedback)
+
+
+def _translated(study: Study, region: RegionLike) -> Region:
+    """Return a region of the study's space, given as such, or of another one, or described."""
     space = study.space
     if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
-        region = region.bounds
-    translated: Region = as_region(space, region, study.settings.feedback)
+        region = space.region(region.bounds, region.feedback)
+    translated: Region = as_region(space, region)
     return translated

@@ -75,7 +75,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
     "points": ("table", "decimal", "coords", "weight", "smallest"),
     "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
-    "measurement": ("name", "unit", "feedback", "noise"),
+    "measurement": ("name", "unit", "feedback", "target", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
@@ -103,6 +103,8 @@ def settings(recipe: Recipe, space: Space) -> Wanted:
     given: dict[str, Any] = {"budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
         given.get("feedback", zn.Mean()).check(space)
+    with recipe.blamed("measurement", "target"):
+        given.get("target", zn.Mean()).check(space)
     given |= _model(recipe)
     if "forbidden" in recipe.words:
         given["forbidden"] = _forbidden(recipe, space)
@@ -319,6 +321,8 @@ def _measurement(recipe: Recipe) -> Given:
             given["noise"] = _noise(recipe, words["noise"])
         if "feedback" in words:
             given["feedback"] = _feedback(recipe, words["feedback"])
+        if "target" in words:
+            given["target"] = _feedback(recipe, words["target"], "target")
     return given
 
 
@@ -332,8 +336,8 @@ def _noise(recipe: Recipe, words: Json) -> float | zn.PerWeight:
     return zn.PerWeight(None if std == "learned" else std)
 
 
-def _feedback(recipe: Recipe, words: Json) -> zn.Feedback:
-    path = ("measurement", "feedback")
+def _feedback(recipe: Recipe, words: Json, key: str = "feedback") -> zn.Feedback:
+    path = ("measurement", key)
     if not isinstance(words, Mapping):
         return recipe.choice(words, path, FEEDBACKS)()
     recipe.table(words, path, ("average", "beam", "beam_share"))

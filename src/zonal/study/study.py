@@ -70,11 +70,12 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import operations, optimize, point_search, queries, signatures, summary
+from zonal.study import operations, optimize, point_search, queries, recommend, signatures, sizes, summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
+from zonal.study.recommend import Size
 from zonal.study.run_loop import Callback, OnError
 from zonal.study.summary import TOP, RegionProbabilities
 from zonal.tree import TreeTable
@@ -108,6 +109,9 @@ class Study(metaclass=Named):
         Prior mean of f; by default 0 if a kernel is given, else learned.
     feedback : Center, Average, Mean or Beam
         What part of a region a measurement averages; by default all of it (`Mean`).
+    target : Center, Average, Mean or Beam, optional
+        What part of a region is judged: means, gaps and recommendations are of it. By default the whole region
+        (`Mean`) if it is measured with a `Beam`, else what the feedback averages.
     policy : Policy, optional
         Which region to measure next; by default `KnowledgeGradient`.
     rng : int or Generator, optional
@@ -237,6 +241,7 @@ class Study(metaclass=Named):
         kernel: Kernel | Callable[..., Kernel | ArrayLike] | None = None,
         noise: Callable[[Region], float] | None = None,
         feedback: Feedback | Callable[..., Feedback] | None = None,
+        target: Feedback | Callable[..., Feedback] | None = None,
         policy: Policy | Callable[..., Policy] | None = None,
         delta: Delta | Callable[..., Delta] | None = None,
         forbidden: Callable[[Region], bool] | None = None,
@@ -253,7 +258,7 @@ class Study(metaclass=Named):
         ----------
         path : str or path
             The file.
-        space, kernel, noise, feedback, policy, delta, forbidden, cost, travel
+        space, kernel, noise, feedback, target, policy, delta, forbidden, cost, travel
             Those that were your own functions, or objects of your own classes, when the study was made.
         classes : sequence of class
             Your own frozen dataclasses that the study uses: a kernel, a feedback, a policy, an axis. Their fields
@@ -268,7 +273,8 @@ class Study(metaclass=Named):
         1
         """
         named: dict[str, Any] = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback}
-        named |= {"policy": policy, "delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
+        named |= {"target": target, "policy": policy, "delta": delta, "forbidden": forbidden}
+        named |= {"cost": cost, "travel": travel}
         given = {name: value for name, value in named.items() if value is not None}
         problem, fix = "classes must be classes", "Pass [MyKernel], the class itself."
         kinds = listed(classes, problem, fix)
@@ -1094,11 +1100,42 @@ class Study(metaclass=Named):
         )
 
     @overload
-    def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
+    def recommend(
+        self,
+        k: None = None,
+        *,
+        theta: float = 0.1,
+        on_grid: bool = False,
+        size: Size | None = None,
+        among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
+    ) -> Recommendation: ...
     @overload
-    def recommend(self, k: int, *, theta: float = 0.1) -> list[Recommendation]: ...
-    def recommend(self, k: int | None = None, *, theta: float = 0.1) -> Recommendation | list[Recommendation]:
+    def recommend(
+        self,
+        k: int,
+        *,
+        theta: float = 0.1,
+        on_grid: bool = False,
+        size: Size | None = None,
+        among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
+    ) -> list[Recommendation]: ...
+    def recommend(
+        self,
+        k: int | None = None,
+        *,
+        theta: float = 0.1,
+        on_grid: bool = False,
+        size: Size | None = None,
+        among: Sequence[RegionLike] | None = None,
+        disc: bool = False,
+    ) -> Recommendation | list[Recommendation]:
         """Return the recommended region, or a list of the `k` best, and how certain that is.
+
+        Where the space has continuous axes it is a window: of the smallest size, at any position, with the highest
+        posterior mean. It touches nothing that is forbidden or blocked. The policies GPOO, StoOO, GPTree and
+        Above, and your own, recommend a node of the tree.
 
         Parameters
         ----------
@@ -1106,6 +1143,15 @@ class Study(metaclass=Named):
             Number of disjoint regions; fewer are returned if there are no more.
         theta : float
             ``gap`` holds with probability 1 - theta, under the model.
+        on_grid : bool
+            Recommend the best node of the tree.
+        size : float or mapping of axis name to float, optional
+            The size of the window, in the units of ``smallest``; on axes not named it is the smallest.
+        among : sequence of regions, optional
+            The regions to choose from, as ``space.region`` takes them.
+        disc : bool
+            For members with coordinates: the best disc of at least the smallest weight around any member, over
+            whatever areas it reaches; ``region.members`` lists them.
 
         Examples
         --------
@@ -1116,7 +1162,7 @@ class Study(metaclass=Named):
         >>> best.region == study.recommend().region, best.mean > second.mean
         (True, True)
         """
-        best = queries.recommend(self, k, theta)
+        best = recommend.recommend(self, k, theta, on_grid, size, among, disc)
         return best[0] if k is None else best
 
     def outlook(self, n: int) -> Outlook:
@@ -1231,7 +1277,10 @@ class Study(metaclass=Named):
         return queries.stands_out(self)
 
     def predict(
-        self, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None = None
+        self,
+        regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None = None,
+        *,
+        feedback: Feedback | None = None,
     ) -> Prediction:
         """Return posterior ``mean`` and ``std`` of any regions' averages: numbers for one, arrays for several.
 
@@ -1244,7 +1293,9 @@ class Study(metaclass=Named):
             Nodes of the tree or other regions; by default all regions of the smallest size. Equal edges mean a
             point on that axis; a list of texts means several regions. A data frame has a region in each row:
             columns such as "x_low" and "x_high", or those of Zonal's tables; "x" alone for points on that axis and
-            for symbols; or "region" with names.
+            for symbols; or "region" with names. A region with a feedback of its own is predicted as that sees it.
+        feedback : Center, Average, Mean or Beam, optional
+            What part of the regions to predict; by default the study's target.
 
         Examples
         --------
@@ -1254,7 +1305,7 @@ class Study(metaclass=Named):
         >>> mean, round(std, 2)
         (2.0, 0.99)
         """
-        return queries.predict(self, regions)
+        return queries.predict(self, regions, feedback)
 
     def relative_std(self, regions: Sequence[RegionLike] | None = None) -> Floats:
         """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
@@ -1355,12 +1406,30 @@ class Study(metaclass=Named):
         """
         return summary.top(self, k)
 
+    def sizes(self) -> Listing:
+        """Return the best region of every size as a table: how much is lost if the patch must be larger.
+
+        The sizes go from the smallest to the whole space in equal ratios, on all continuous axes together. The
+        columns are the size on each axis, the region, posterior mean and standard deviation of its average, and
+        what is lost against the smallest size.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> space = zn.Box([(0, 1)], smallest=0.25)
+        >>> study = zn.Study(space, budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> [round(size, 2) for size in study.sizes()["size x"]]
+        [0.25, 0.35, 0.5, 0.71, 1.0]
+        """
+        return sizes.sizes(self)
+
     def plot(self, kind: Kind | None = None, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the study: see `zonal.plotting.plot`.
 
         Parameters
         ----------
-        kind : {"history", "tree", "model", "map", "cells"}, optional
+        kind : {"history", "tree", "model", "map", "cells", "sizes"}, optional
             What to draw; by default what suits the space.
         ax : matplotlib Axes, optional
             Where to draw it.

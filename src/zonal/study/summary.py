@@ -32,7 +32,7 @@ from zonal.io.result_table import (
     number,
     percent,
 )
-from zonal.spaces import Region
+from zonal.spaces import Node, Region, with_feedback
 from zonal.study.history import history
 from zonal.study.patches import Patch, Patches, patches
 from zonal.study.region_formats import region_json, table_cells
@@ -264,7 +264,7 @@ def table(study: Study, earlier: bool) -> Listing:
     unit, rows = study.settings.value_unit, _rows(study, truth(earlier, "history"))
     records, outcomes = _attributes(rows, "record"), _attributes(rows, "now")
     regions = _attributes(records, "region")
-    expected = study.predict(regions)
+    expected = study.predict([with_feedback(region, None) for region in regions])
     columns: dict[str, list[Cell]] = {
         "number": _numbers(records, TrialRecord),
         "region": _attributes(regions, "name"),
@@ -324,11 +324,11 @@ def top(study: Study, k: int) -> Listing:
     """Return the `k` best regions as a table: see `Study.top`."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.settings.value_unit
-    counts = dict(
+    counts: dict[Node | None, int] = dict(
         zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True)
     )
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
-    columns["measurements"] = [counts[answer.node] for answer in best]
+    columns["measurements"] = [counts.get(answer.node, 0) for answer in best]
     columns["P(best)"] = [Probability(answer.probability_best) for answer in best]
     kind = "highest" if study.settings.direction == "maximize" else "lowest"
     title = f"Regions of the {kind} {study.settings.value_name}, after {study.measured} measurements"

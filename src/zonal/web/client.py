@@ -282,6 +282,9 @@ def _over_http(route: Route) -> Callable[..., Changed]:
         number = study._number(of, "observation" in route.fields)
         by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
         by = of.region.feedback if isinstance(of, Observation) else by
+        seen = getattr(fields.get("region"), "feedback", None)
+        if route.operation == "observe" and by is None and seen is not None:
+            by = fields["feedback"] = checked_feedback(seen, study.space)
         for name, called in (("value", "a measured value"), ("sem", "sem")):
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)

@@ -26,6 +26,7 @@ from zonal.study.queries import Side
 from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
 from zonal.study.summary import Answer, jsonable, to_json
+from zonal.study.windows import size_from_text
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
@@ -83,7 +84,13 @@ def _amount(study: Study, n: float) -> float:
     return n if study.settings.priced or n % 1 else int(n)
 
 
+def _among(study: Study, text: str) -> list[Region]:
+    return _regions(study, [part.strip() for part in text.split(";")])
+
+
 READ: dict[str, Callable[[Study, Any], Any]] = {
+    "size": lambda study, text: size_from_text(text),
+    "among": _among,
     "region": _region,
     "minus": _region,
     "within": _regions,
@@ -154,11 +161,12 @@ def _beyond(
     return {**jsonable(likely.patches(within) if patches else likely), **thresholds}
 
 
-def _predict(study: Study, regions: Sequence[Json] | None = None) -> Answer:
+def _predict(study: Study, regions: Sequence[Json] | None = None, feedback: Json = None) -> Answer:
+    by = None if feedback is None else _feedback(study, feedback)
     if regions is not None:
-        return study.predict(_regions(study, regions))._asdict()
+        return study.predict(_regions(study, regions), feedback=by)._asdict()
     study.refresh()
-    every = study.predict()
+    every = study.predict(feedback=by)
     many = len(every.regions)
     need_field(many <= MAX_LISTED, "regions", "there are too many smallest regions", many, "Send those wanted.")
     return {"regions": every.regions, **every._asdict()}
@@ -209,6 +217,7 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     },
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
+    "/sizes": lambda study: study.sizes().columns,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,
     "/settings": _settings,

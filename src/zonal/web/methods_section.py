@@ -137,6 +137,8 @@ def _measurements(study: Study) -> str:
         text += f"; {differences} of them {_was(differences)} differences of two regions"
     if errors := sum(trial.sem is not None for trial in told):
         text += f"; {errors} of them came with {'its' if errors == 1 else 'their'} own standard error"
+    if study.settings.judged != study.settings.feedback:
+        text += f". What is stated below is the {_seen(study.settings.judged)}, inferred from these measurements"
     return f"{text}."
 
 

@@ -150,6 +150,7 @@ class StudyOverview:
             "read_only": self.journal.read_only,
             "policy": self._events(Created)[0].policy,
             "feedback": repr(settings.feedback),
+            "target": repr(settings.judged),
             "pending": pending,
             "forbidden": self._forbidden(),
         }

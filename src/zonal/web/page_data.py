@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import Map, panels_of
-from zonal.plotting.style import regions_of
+from zonal.plotting.style import pieces, regions_of
+from zonal.spaces import Node, ProductRegion
 from zonal.study import summary
-from zonal.study.history import failed_rows, n_events, problem_of
+from zonal.study.history import failed_rows, leaf_at, n_events, problem_of
 from zonal.study.study import Study
 from zonal.study.summary import beyond, is_empty
 from zonal.tree import TreeTable
@@ -51,13 +52,22 @@ def answer(study: Study) -> Mapping[str, Json]:
 
 
 def _best(study: Study, recommended: Recommendation, tree: TreeTable) -> Mapping[str, Json]:
-    row = int(np.flatnonzero((tree.depth == recommended.node[0]) & (tree.index == recommended.node[1]))[0])
+    region = recommended.region
+    is_window = recommended.node is None and isinstance(region, ProductRegion)
+    row = leaf_at(study, cast(ProductRegion, region)) if is_window else _row_of(tree, recommended.node)
     sure = {
         "gap": recommended.gap,
         "probability_best": recommended.probability_best,
-        "measurements": int(tree.count[row]),
+        "measurements": 0 if is_window else int(tree.count[row]),
     }
-    return {"region": place(recommended.region, row), "mean": recommended.mean, "std": recommended.std, **sure}
+    axes = list(region.space.continuous_axes)
+    window = None if not is_window else [edges[axes].tolist() for edges in pieces(region)]
+    where = {**place(region, row), "window": window}
+    return {"region": where, "mean": recommended.mean, "std": recommended.std, **sure}
+
+
+def _row_of(tree: TreeTable, node: Node) -> int:
+    return int(np.flatnonzero((tree.depth == node[0]) & (tree.index == node[1]))[0])
 
 
 def _model(study: Study) -> Mapping[str, Json] | None:

@@ -93,6 +93,12 @@ LIMIT = {
     "patches": described_as("Join regions that touch.", **YES),
     "within": described_as("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
 }
+WHERE = {
+    "on_grid": described_as("The best node of the tree, not a region at any position.", **YES),
+    "size": described_as("The size of the region, if not the smallest: l=10,sin_b=0.1.", **TEXT),
+    "among": described_as("The regions to choose from, as text, separated by semicolons.", **TEXT),
+    "disc": described_as("The best disc around any member, of points or areas.", **YES),
+}
 AFTER = {"after": whole(-1, 2**53)}
 ONE, CSV = "/trials/{trial}", "text/csv"
 STREAM = "text/event-stream"
@@ -129,11 +135,12 @@ ROUTES = (
           {"from_scratch": YES}),
     Route("POST", "/predict", "predict",
           "Predict the averages of any regions, or of all of the smallest size. Nothing changes.",
-          {"regions": REGIONS}),
+          {"regions": REGIONS, **FEEDBACK}),
     Route("POST", "/probability", "probability", "The probability that regions are above or below a threshold.",
           {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
     Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
-          {"k": whole(1, MAX_TRIALS, default=1), "theta": NUMBER}),
+          {"k": whole(1, MAX_TRIALS, default=1), "theta": NUMBER, **WHERE}),
+    Route("GET", "/sizes", "sizes", "The best region of every size."),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.", LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.", LIMIT),
     Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",

@@ -105,6 +105,11 @@ export function legend(page, field) {
         s("rect", { x: 3, y: 1, width: 16, height: 12, class: `found${head.stands_out ? "" : " unsure"}` }),
       ),
     );
+    if (study.best.region.window) {
+      keys.push(
+        key("cell of the tree there", s("rect", { x: 3, y: 1, width: 16, height: 12, class: "found cell" })),
+      );
+    }
   }
   const limit =
     head.beyond && `${side(head)} ${words.unit(words.number(head.beyond.threshold), head.value.unit)}`;

@@ -131,6 +131,17 @@ export class LineView extends View {
       from = x.px(low[0][row]);
     return { x: from, width: Math.max(1, x.px(high[0][row]) - from) };
   }
+  /** Where the best region is: the window, two bands if it lies across the cut of a ring, or the cell. */
+  bands() {
+    const { study, x } = this;
+    if (!study.best) return [];
+    const { row, window } = study.best.region;
+    return (
+      window?.map(([[low, high]]) => ({ x: x.px(low), width: Math.max(1, x.px(high) - x.px(low)) })) ?? [
+        this.span(row),
+      ]
+    );
+  }
   cut(value) {
     return Math.min(this.y.from, Math.max(this.y.to, this.y.px(value)));
   }
@@ -139,9 +150,12 @@ export class LineView extends View {
       marks = [];
     const [top, bottom] = [y.to, y.from],
       sure = study.head.stands_out ? "" : " unsure";
-    if (study.best) {
-      const band = { ...this.span(study.best.region.row), y: top, height: bottom - top };
-      marks.push(s("rect", { ...band, class: `foundband${sure}` }));
+    for (const band of this.bands()) {
+      marks.push(s("rect", { ...band, y: top, height: bottom - top, class: `foundband${sure}` }));
+    }
+    if (study.best?.region.window) {
+      const cell = this.span(study.best.region.row);
+      marks.push(s("rect", { ...cell, y: top, height: bottom - top, class: "found cell" }));
     }
     for (const [row, trials] of study.pendingRows) {
       const b = this.span(row),
@@ -236,14 +250,17 @@ export class LineView extends View {
     const { study, y } = this;
     if (!study.best) return [];
     const { row } = study.best.region,
-      b = this.span(row),
+      bands = this.bands(),
+      b = bands.reduce((widest, band) => (band.width > widest.width ? band : widest)),
       middle = b.x + b.width / 2;
     if (!this.symbolic || !this.strip) return [this.star(middle, y.to + 10, 8)];
     const levels = this.levelsOf(row),
       sure = study.head.stands_out ? "" : " unsure";
     const frames = levels.flatMap((level) => {
-      const cell = { ...b, y: this.top + this.each * level, height: this.each - 1 };
-      return [s("rect", { ...cell, class: "found under" }), s("rect", { ...cell, class: `found${sure}` })];
+      return bands.flatMap((band) => {
+        const part = { ...band, y: this.top + this.each * level, height: this.each - 1 };
+        return [s("rect", { ...part, class: "found under" }), s("rect", { ...part, class: `found${sure}` })];
+      });
     });
     return [...frames, levels.length > 0 && this.star(middle, this.top + this.each * (levels[0] + 0.5), 8)];
   }

@@ -44,7 +44,10 @@ function ofRow(page, row) {
     pending = study.pendingRows.get(row);
   return [
     measured.length ? ` · measured ${words.times(measured.length)}` : " · not measured itself",
-    study.best?.region.row === row && " · the best region so far",
+    study.best?.region.row === row &&
+      (study.best.region.window
+        ? " · the best region so far is here, off the grid"
+        : " · the best region so far"),
     pending && ` · pending (#${pending.join(", #")})`,
     ...listed(page, measured, "Measured"),
   ];
