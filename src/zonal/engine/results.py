@@ -136,8 +136,7 @@ class Recommendation:
     node : (depth, index) or None
         None for a window, which is not a node of the tree.
     mean, std : float
-        Posterior mean and standard deviation of its average. The std of a window includes its lead over the best
-        cell: it was chosen for that.
+        Posterior mean and standard deviation of its average.
     gap : float
         With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
         better by more than this; NaN where the belief knows no covariances (StoOO).

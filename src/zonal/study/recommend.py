@@ -62,7 +62,6 @@ class Candidates(NamedTuple):
     others: AnyFootprints | None  # the regions outside the tree
     cells: bool = True
     near: int | None = None  # how many of the others the first answer is compared with; None for all
-    leads: Mapping[int, float] = {}  # by how much windows among the answers exceed the best cell
 
 
 def recommend(
@@ -121,8 +120,7 @@ def anywhere(state: State, number: int) -> Candidates:
         search = Search(state, obstacles)
         windows, means = search.best(starts, cells=True)
         if len(means) and search.has_window and (cell < 0 or means[0] > tree.mean[cell] + close):
-            lead = 0.0 if cell < 0 else float(means[0] - tree.mean[cell])
-            obstacles = obstacles.beside(pick.window(search, windows, means, starts, lead))
+            obstacles = obstacles.beside(pick.window(search, windows, means, starts))
         elif cell >= 0:
             obstacles = obstacles.beside(pick.cell(cell, search, windows, means, starts))
         else:
@@ -143,18 +141,15 @@ class _Picked:
         self.taken: list[Any] = []
         self._regions: dict[int, Region] = {}
         self._windows: list[Windows] = []
-        self._leads: dict[int, float] = {}
         self._near = 0
 
-    def window(
-        self, search: Search, windows: Windows, means: Floats, cells: Windows | None, lead: float = 0.0
-    ) -> Region:
-        """Take the first of some windows, which exceeds the best cell by a lead."""
+    def window(self, search: Search, windows: Windows, means: Floats, cells: Windows | None) -> Region:
+        """Take the first of some windows."""
         region = search.region(windows, 0)
         row = self._size + sum(len(part.centers) for part in self._windows)
         self._windows.append(windows_of([region]))
         self._compare(search, windows.take(np.arange(1, len(means))), means[1:], self._windows[-1], cells)
-        self._regions[row], self._leads[row] = region, lead
+        self._regions[row] = region
         return self._take(row, region)
 
     def cell(self, row: int, search: Search, windows: Windows, means: Floats, cells: Windows) -> Region:
@@ -184,7 +179,7 @@ class _Picked:
         """Return all that is compared."""
         windows = joined(self._windows)
         others = windows.footprints() if len(windows.centers) else None
-        return Candidates(self.chosen, self._regions, others, cells, self._near, self._leads)
+        return Candidates(self.chosen, self._regions, others, cells, self._near)
 
 
 def _of_size(state: State, size: Size, number: int) -> Candidates:
@@ -237,8 +232,7 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
     for row, region in compared.regions.items():  # each alone, as its last digits may depend on the others
         centred, variance = state.belief.predict(footprints_of([region], state.problem.target))
         mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
-        # It was chosen for its lead over the best cell, which the model alone vouches for.
-        std[row] = math.hypot(math.sqrt(float(variance[0])), compared.leads.get(row, 0.0))
+        std[row] = math.sqrt(float(variance[0]))
 
     @cache
     def standing_of_nodes() -> list[Standing]:
