@@ -53,7 +53,7 @@ def _without(entries: dict[int, T], number: int) -> dict[int, T]:
 
 def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is pending."""
-    state.asked = (*state.asked, asked)
+    state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.settings.max_replicates is not None:
         _update_askable(state, asked.row)
@@ -116,7 +116,7 @@ def _observe(state: State, event: events.Observed) -> None:
     seen, minus = with_feedback(event.region, event.feedback), event.minus
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
     _add_reward(state, slot, event, event.noise, event.time / state.created.time)
-    state.observed = (*state.observed, (slot, event))
+    state.observed = state.observed.plus((slot, event))
 
 
 def _amend(state: State, event: events.Amended) -> None:

@@ -22,6 +22,7 @@ from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
 from zonal.engine.events import Asked, Created, Event, Observed, Signed, Told, Transaction
+from zonal.engine.log import Log
 from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
@@ -50,7 +51,7 @@ class State:
         space, layout = problem.space, problem.frame.layout
         self.problem = problem
         self.created = created
-        self.events: tuple[Transaction, ...] = ()  # the whole history, a transaction for each call
+        self.events: Log[Transaction] = Log()  # the whole history, a transaction for each call
         self.draft_events: tuple[Event, ...] = (created,)  # of the transaction being written
         self.keys: dict[str, int] = {}  # of requests that were signed, with the number of their transaction
         self.h_max = created.h_max  # the deepest depth at which nodes are expanded
@@ -83,7 +84,7 @@ class State:
         self._derived: dict[str, tuple[Sources, Any]] = {}  # what was computed from what, by name
         self._overlay: tuple[LazyPosterior, tuple[int, ...], MixtureOverlay] | None = None
 
-        self.asked: tuple[Asked, ...] = ()  # the trials, by number
+        self.asked: Log[Asked] = Log()  # the trials, by number
         self.pending: dict[int, Asked] = {}  # trials pending, oldest first
         self.budget = problem.settings.budget
         self.measured = 0  # trials told, as averages or differences; policies count rounds t by them
@@ -91,7 +92,7 @@ class State:
         self.differences: dict[int, Difference] = {}  # of trials measured as differences
         self.costs_paid: dict[int, float] = {}  # what each trial told has cost, where measurements have a cost
         self.last_row_by_worker: dict[str, int] = {}  # the last row of each worker, and of any ("")
-        self.observed: tuple[tuple[int, Observed], ...] = ()  # external observations, each with its slot
+        self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
         self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
         self.rng_streams = 0  # of random numbers, in use or free again
@@ -116,7 +117,7 @@ class State:
 
     def __reduce__(self) -> tuple[Callable[..., State], tuple[Settings, Sequence[Transaction], bool]]:
         """Pickle as settings and events: what follows from them is computed where it is read."""
-        return _rebuild, (self.problem.settings, self.events, self.has_no_posterior)
+        return _rebuild, (self.problem.settings, tuple(self.events), self.has_no_posterior)
 
     def __deepcopy__(self, memo: dict[int, State]) -> State:
         """Return a copy to the last bit, with what was computed."""
@@ -155,14 +156,14 @@ class State:
         """End the transaction being written, and return the state after it."""
         if not self.events and self.created.opening:
             self.initial_design = initial_design.spread_out(self)
-        self.events = (*self.events, self.draft_events)
+        self.events = self.events.plus(self.draft_events)
         self.draft_events = ()
         return self
 
     def signed(self, signature: Signed) -> State:
         """Return the state whose last transaction is signed."""
         after = self.draft()
-        after.events, after.draft_events = self.events[:-1], self.events[-1]
+        after.events, after.draft_events = Log(self.events[:-1]), self.events[-1]
         after.apply_event(signature)
         return after.commit()
 
