@@ -43,7 +43,7 @@ from zonal.storage.encoding import (
     zonal_classes,
 )
 
-FORMAT = 5  # of files and exports: of their settings, events and tables; no other is read
+FORMAT = 6  # of files and exports: of their settings, events and tables; no other is read
 # Settings that the user may have defined.
 USER_DEFINED = ("space", "kernel", "noise", "feedback", "target", "policy", "delta", "forbidden", "cost", "travel")
 NEEDED = ("space", "feedback", "target")  # without these the events cannot be read at all
