@@ -4,6 +4,7 @@ import copy
 import itertools
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -297,19 +298,22 @@ def test_what_a_target_judges_is_what_windows_are_chosen_by() -> None:
     assert best.mean == pytest.approx(study.predict(best.region, feedback=zn.Mean()).mean)
 
 
-def test_it_takes_less_than_50_milliseconds_at_2000_nodes() -> None:
-    study = searched(
-        zn.Box([(0, 1)] * 2, smallest=1 / 32), bump([0.4, 0.6], 0.1), budget=60, kernel=None, noise=0.05
-    )
+def test_it_takes_a_few_times_as_long_as_predicting_all_smallest_regions() -> None:
+    plane = zn.Box([(0, 1)] * 2, smallest=1 / 32)
+    study = searched(plane, bump([0.4, 0.6], 0.1), budget=60, kernel=None, noise=0.05)
     assert len(study.tree) > 2000
-    took = []
-    for _ in range(5):
-        fresh = copy.deepcopy(study)
+    cells = [plane.cell((10, index)) for index in range(1024)]
+
+    def seconds(answer: Callable[[zn.Study], object]) -> float:
+        fresh = copy.deepcopy(study)  # without answers kept from before
         fresh.tree  # noqa: B018
         start = time.process_time()
-        fresh.recommend()
-        took.append(time.process_time() - start)
-    assert min(took) < 0.05
+        answer(fresh)
+        return time.process_time() - start
+
+    recommending = min(seconds(lambda fresh: fresh.recommend()) for _ in range(5))
+    predicting = min(seconds(lambda fresh: fresh.predict(cells)) for _ in range(5))
+    assert recommending < 10 * predicting  # 3.3 times, measured
 
 
 def test_the_shell_and_the_service_know_windows(tmp_path: Path) -> None:
