@@ -68,7 +68,7 @@ def _figure(log: Floats, budgets: list[int], plan: Plan) -> Figure:
 
 
 def _panel(ax: Axes, log: Floats) -> None:
-    image = ax.imshow(log, cmap="cividis", aspect="auto")
+    image = ax.imshow(log, cmap="viridis", aspect="auto")
     low, high = image.get_clim()
     for (i, j), value in np.ndenumerate(log):
         dark = value < (low + high) / 2  # cividis is lighter the higher the value

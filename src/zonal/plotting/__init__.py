@@ -46,6 +46,8 @@ class PlotOptions(TypedDict, total=False):
     truth: Floats | DataSeries
     shapes: Shapes
     disc: bool
+    cmap: str
+    limits: tuple[float, float]
 
 
 __all__ = [

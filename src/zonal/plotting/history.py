@@ -71,7 +71,7 @@ def _dots(ax: Axes, numbers: Floats, values: Floats, errors: Floats, depth: Floa
     for which, mark, label in ((~differs, "o", "a measured average"), (differs, "D", "a measured difference")):
         if which.any():
             dots = ax.scatter(
-                numbers[which], values[which], c=depth[which], cmap="cividis_r",
+                numbers[which], values[which], c=depth[which], cmap="viridis_r",
                 vmin=depth.min(), vmax=depth.max(),
                 s=float(np.clip(4000 / len(values), 5, 24)), edgecolors=INK, linewidths=0.4, marker=mark,
                 zorder=2 if len(values) > MANY else 4, label=label,

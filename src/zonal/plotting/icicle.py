@@ -26,12 +26,15 @@ MAX_MEASUREMENTS = 5  # beyond which a dot does not grow
 DARK = 0.45  # lightness below which text is white
 
 
-def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
+def plot_tree(
+    study: Study, ax: Axes | None = None, cmap: str | None = None, limits: tuple[float, float] | None = None
+) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
     Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
     a dot where it was measured. What is forbidden, cannot be measured or is pending is marked, the recommended
-    region and its ancestors are framed, and regions that are wide enough have names.
+    region and its ancestors are framed, and regions that are wide enough have names. `cmap` and `limits` are as in
+    `plot_map`.
     """
     ax, tree, space = style.axes_or_new(ax, 9.0, 4.5), study.tree, study.space
     cells = style.regions_of(study, slice(None))
@@ -43,6 +46,8 @@ def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
         style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shelves = _coloured(study, ax, boxes, wide)
+    shelves.set_cmap(style.colour_map(study, cmap))
+    shelves.set_clim(*(style.colour_limits(limits) or shelves.get_clim()))
     deepest = int(tree.depth.max())
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
     ax.set_yticks(np.arange(deepest + 1) + 0.5, list(map(str, range(deepest + 1))))
@@ -67,9 +72,9 @@ def _coloured(study: Study, ax: Axes, boxes: list[Floats], wide: Flags) -> Colle
     """Draw the rectangles, coloured by posterior mean, with edges if they are wide; return what is coloured."""
     from matplotlib.collections import PolyCollection
 
-    tree, cmap = study.tree, style.colour_map(study)
+    tree = study.tree
     shown = style.allowed(tree.mean, tree.forbidden)
-    shelves = PolyCollection(boxes, cmap=cmap, edgecolor="white", linewidths=0.4 * wide)
+    shelves = PolyCollection(boxes, edgecolor="white", linewidths=0.4 * wide)
     shelves.set(array=tree.mean, alpha=style.strength(study.relative_std()), clim=(shown.min(), shown.max()))
     ax.add_collection(shelves)
     return shelves

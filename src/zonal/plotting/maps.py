@@ -33,6 +33,7 @@ from zonal.plotting.style import (
 from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, SubsetRegion
 from zonal.spaces.axes import Symbol
 from zonal.study.queries import mean_and_relative_std
+from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -67,7 +68,7 @@ CELLS = 24  # of a map of predictions, along each axis
 MAX_PANELS = 12
 ACROSS = 3
 MANY = 600  # cells, beyond which their edges are not drawn
-MAX_CIRCLES = 400  # measurements, beyond which they are dots
+MAX_OUTLINED = 400  # measured regions, beyond which they are dots
 LEVEL = 85.0  # degrees of latitude beyond which a map is not stretched any further
 MARGIN = 0.012  # share of the map, around points that are marked together
 
@@ -78,11 +79,14 @@ def plot_map(
     truth: Floats | DataSeries | None = None,
     shapes: Shapes | None = None,
     disc: bool = False,
+    cmap: str | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
-    Colours fade where little is known. There is a circle for every region measured, larger for larger regions;
-    regions that are forbidden, cannot be measured or are pending are marked; the region found is green.
+    Colours fade to white where little is known, with dots where hardly anything is. Every region measured is
+    outlined (of members without shapes: a circle, larger for larger regions); regions that are forbidden, cannot
+    be measured or are pending are marked; the region found is framed in green.
 
     Parameters
     ----------
@@ -97,6 +101,10 @@ def plot_map(
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
     disc : bool
         Ring the members of the best disc too: see `Study.recommend`.
+    cmap : str, optional
+        A colour map of matplotlib.
+    limits : pair of float, optional
+        The values at both ends of the colours, for pictures that are to be compared.
     """
     require(hasattr(type(study), "recommend"), "this is not a study", study, "Pass a Study.")
     space = study.space
@@ -105,7 +113,7 @@ def plot_map(
     ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else _true_values(space, truth)
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
-    shown = panel.draw(ax)
+    shown = panel.draw(ax, style.colour_limits(limits), cmap)
     if disc:
         members = cast(SubsetRegion, study.recommend(disc=True).region)
         x, y = members.space.features[members.positions][:, :2].T
@@ -129,11 +137,13 @@ def _true_values(space: AxisSpace | FiniteSpace, truth: Floats | DataSeries) -> 
     return values
 
 
-def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
+def plot_pairs(
+    study: Study, ax: Axes | None = None, cmap: str | None = None, limits: tuple[float, float] | None = None
+) -> Axes:
     """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
 
     A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; its
-    title says where that is, and for which symbols. Colours fade where little is known.
+    title says where that is, and for which symbols. Colours, `cmap` and `limits` are as in `plot_map`.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
     require(panels, "these maps need two coordinates", study.space.names, "Use plot_tree.")
@@ -141,11 +151,12 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
     means = np.concatenate([panel.values for panel in panels])
+    ends = style.colour_limits(limits) or (float(means.min()), float(means.max()))
     explained: dict[str, Artist] = {}
     for at, panel in enumerate(panels):
         row, column = divmod(at, across)
         inner = ax.inset_axes(((column + 0.19) / across, 1 - (row + 0.82) / down, 0.75 / across, 0.7 / down))
-        shown = panel.draw(inner, (float(means.min()), float(means.max())))
+        shown = panel.draw(inner, ends, cmap)
         inner.tick_params(labelsize="small")
         inner.set_title(panel.title, fontsize="small")
         handles, labels = inner.get_legend_handles_labels()
@@ -245,16 +256,16 @@ class Map:
         _, mean, _, hidden = self.coloured
         return allowed(mean, hidden) if self.truth is None else self.truth
 
-    def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> ScalarMappable:
+    def draw(self, ax: Axes, limits: tuple[float, float] | None = None, cmap: str | None = None) -> ScalarMappable:
         """Draw the map; return what is coloured, within limits if there are several maps."""
         study, members = self.study, self.study.space.axes is None
         limits = limits or tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
         shown = self._draw_members(ax) if members else self._draw_cells(ax)
-        shown.set_cmap(style.colour_map(study))
+        shown.set_cmap(style.colour_map(study, cmap))
         shown.set_clim(*limits)
         style.set_axis(ax, study.space, self.j, "x")
         style.set_axis(ax, study.space, self.k, "y")
-        self._circles(ax)
+        self._measured(ax)
         draw_marks(self._marks(), ax, self.outline)
         if found_label(study) and self._shows(study.recommend().region):
             star(study, ax, *study.recommend().region.center[[self.j, self.k]])
@@ -280,6 +291,10 @@ class Map:
         ax.add_collection(shown)
         if self.truth is None:
             shown.set(array=mean, alpha=alpha)
+            unknown = alpha < float(style.strength(np.array(style.UNKNOWN)))
+            if unknown.any() and not is_empty(self.study):
+                dotted = area([corner for corner, at in zip(corners, unknown.tolist(), strict=True) if at])
+                ax.add_patch(dotted).set(label="hardly anything known", **style.DOTTED)
             return shown
         shown.set(facecolor="none", alpha=0.7, zorder=1)
         extent = (low[0], high[0], low[1], high[1])
@@ -317,8 +332,8 @@ class Map:
     def _shows(self, region: Region) -> bool:
         return self.slice is None or self.slice.overlaps(region)
 
-    def _circles(self, ax: Axes) -> None:
-        """Draw a circle for every region measured."""
+    def _measured(self, ax: Axes) -> None:
+        """Outline every region measured; if regions are scattered members, or very many, mark their centres."""
         study = self.study
         measured = {trial.node: trial.region for trial in told(study)}
         seen = [region for region in measured.values() if self._shows(region)]
@@ -326,8 +341,11 @@ class Map:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
-        if len(seen) > MAX_CIRCLES:
+        if len(seen) > MAX_OUTLINED:
             ax.scatter(x, y, s=3, c=style.FUNCTION, linewidths=0, zorder=3, label="measured")
+        elif study.space.axes is not None or self.shapes is not None:
+            frames = area([ring for region in seen for ring in self.outline(region)])
+            ax.add_patch(frames).set(fc="none", ec=style.FUNCTION, lw=0.8, zorder=3, label="measured")
         else:
             circles = ax.scatter(x, y, s=8 + 500 * share**0.6, linewidths=0.9, zorder=3)
             circles.set(fc="none", ec=style.FUNCTION, label="measured: larger circles, larger regions")

@@ -1,12 +1,14 @@
 """What all plots share: colours, labels, legends, how uncertainty is shown, and marks on regions.
 
 Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and differ in lightness too.
-Colours fade where little is known. Marks (forbidden, impossible to measure, pending, found) are distinguished by
+Values have colours that are never grey or pale, so that fading to white can only mean that little is known; where
+hardly anything is, there are dots. Marks (forbidden, impossible to measure, pending, found) are distinguished by
 shape. A plot defines where a region is; what is marked, and how, is the same everywhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +19,7 @@ import numpy as np
 from zonal._types import Flags, Floats, Ints
 from zonal.engine.confidence import SURE
 from zonal.engine.results import TrialRecord
-from zonal.errors import positive_number, require
+from zonal.errors import plain_array, positive_number, require
 from zonal.io.result_table import labelled
 from zonal.spaces import (
     Axis,
@@ -57,6 +59,7 @@ OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 NARROW = 5.0  # inches: in a figure that is narrower a legend has one column
 SQUAREST, FLATTEST = 0.85, 0.45  # least height of a narrow and of a wide figure, as a share of its width
 FADED = 0.88  # share of a colour that fades where nothing is known
+UNKNOWN = 0.9  # remaining share of the prior standard deviation, above which hardly anything is known
 LEGEND_SIZE = 24.0  # of dots and circles, in square points
 MIN_FONT = 7.0  # points, readable in print
 SHADES = 12  # of the legend of uncertainty
@@ -66,6 +69,7 @@ BLOCKED: Appearance = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6,
 PENDING: Appearance = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
 HELD: Appearance = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
 UNSURE: Appearance = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
+DOTTED: Appearance = {"fc": "none", "ec": "#b3b9bf", "hatch": "..", "lw": 0, "zorder": 1.3}
 BEST: Appearance = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 ON_GRID: Appearance = {"fc": "none", "ec": FOUND, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 3.9}
 
@@ -222,9 +226,19 @@ def value_label(study: Study) -> str:
     return labelled(study.settings.value_name, study.settings.value_unit)
 
 
-def colour_map(study: Study) -> str:
-    """Return a colour map in which good is bright."""
-    return "cividis" if study.settings.direction == "maximize" else "cividis_r"
+def colour_map(study: Study, cmap: str | None = None) -> str:
+    """Return the user's colour map, or one in which good is bright and no colour is grey or pale."""
+    return cmap or ("viridis" if study.settings.direction == "maximize" else "viridis_r")
+
+
+def colour_limits(limits: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the ends of the colours after checking; None if they follow from what is shown."""
+    if limits is None:
+        return None
+    problem, fix = "limits must be two ascending numbers", "Pass for example limits=(0, 1)."
+    ends = plain_array(limits, problem, fix, float).ravel().tolist()
+    require(len(ends) == 2 and -math.inf < ends[0] < ends[1] < math.inf, problem, limits, fix)
+    return ends[0], ends[1]
 
 
 def axis_of(space: Space, j: int) -> Axis:

@@ -1,9 +1,9 @@
-// Colours of fields: cividis for means and chances (good is bright), one blue ramp for uncertainty.
-import { CIVIDIS } from "./ramp.js";
+// Colours of fields: viridis for means and chances (good is bright, nothing is grey), one blue ramp for uncertainty.
+import { VIRIDIS } from "./ramp.js";
 
 const parse = (text) =>
   text.match(/.{6}/g).map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-const STOPS = parse(CIVIDIS);
+const STOPS = parse(VIRIDIS);
 
 function ramp(stops) {
   const table = new Uint8Array(256 * 3);
