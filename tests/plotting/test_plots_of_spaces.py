@@ -206,7 +206,8 @@ def test_a_map_of_a_box_shows_the_means_of_its_leaves_and_the_region_found() -> 
     np.testing.assert_allclose(box(drawn[found_label(study)]), found.bounds.T.ravel())
     np.testing.assert_allclose(offsets(star), [found.center])
     measured = {trial.node: trial.region.bounds.T.ravel().tolist() for trial in study.trials}
-    framed = [[*ring.min(axis=0), *ring.max(axis=0)] for ring in drawn["measured"].get_path().to_polygons()]
+    rings = map(np.asarray, drawn["measured"].get_path().to_polygons())
+    framed = [[*ring.min(axis=0), *ring.max(axis=0)] for ring in rings]
     np.testing.assert_allclose(sorted(framed), sorted(measured.values()))
 
 
