@@ -16,6 +16,7 @@ from zonal.plotting.history import plot_history, plot_regrets
 from zonal.plotting.icicle import plot_tree
 from zonal.plotting.kernel import plot_model
 from zonal.plotting.maps import Shapes, plot_map, plot_pairs
+from zonal.plotting.pools import plot_pools
 from zonal.plotting.sizes import plot_sizes
 from zonal.plotting.style import (
     ESTIMATE,
@@ -28,7 +29,7 @@ from zonal.plotting.style import (
     rim,
     set_axis,
 )
-from zonal.spaces import Space
+from zonal.spaces import Sequences, Space
 from zonal.study.summary import UNMEASURED, headline, is_empty
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from zonal.study.study import Study
 
-Kind = Literal["history", "tree", "model", "map", "cells", "sizes"]
+Kind = Literal["history", "tree", "model", "map", "cells", "sizes", "pools"]
 
 
 class PlotOptions(TypedDict, total=False):
@@ -64,6 +65,7 @@ __all__ = [
     "plot_map",
     "plot_model",
     "plot_pairs",
+    "plot_pools",
     "plot_regrets",
     "plot_sizes",
     "plot_tree",
@@ -81,12 +83,12 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None, **more:
     ----------
     study : Study
         On any space.
-    kind : {"history", "tree", "model", "map", "cells", "sizes"}, optional
+    kind : {"history", "tree", "model", "map", "cells", "sizes", "pools"}, optional
         The measurements in order; the tree of regions as an icicle, above its axis if there is only one; the
         correlation of f at two points; a map of two coordinates, or of all pairs; the cells along the only axis;
-        the best average against the size of the region.
+        the best average against the size of the region; the best pools of sequences, and each symbol by position.
         By default what suits the space: f with bands along one axis, a map of two, maps of all pairs of more axes
-        or one per symbol, the tree for sequences and for hierarchies without features.
+        or one per symbol, the pools of sequences, the tree of hierarchies without features.
     **more
         Further arguments of the plot: see the functions of `zonal.plotting`.
     """
@@ -109,6 +111,7 @@ def _picture(study: Study, kind: Kind | None) -> Callable[..., Axes]:
         "cells": _explained_cells,
         "function": plot_function,
         "sizes": plot_sizes,
+        "pools": plot_pools,
         "map": plot_map if _is_flat(study.space) else plot_pairs,
     }
     return named[kind or _suited(study)]
@@ -118,6 +121,8 @@ def _suited(study: Study) -> str:
     """Return the kind of plot that suits the space of a study."""
     space = study.space
     if study.models:
+        if isinstance(space, Sequences):
+            return "pools"
         return {0: "tree", 1: "function"}.get(len(space.continuous_axes), "map")
     # An empirical belief is limited to nodes of the tree.
     if is_line(space):

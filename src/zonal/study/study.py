@@ -1429,7 +1429,7 @@ class Study(metaclass=Named):
 
         Parameters
         ----------
-        kind : {"history", "tree", "model", "map", "cells", "sizes"}, optional
+        kind : {"history", "tree", "model", "map", "cells", "sizes", "pools"}, optional
             What to draw; by default what suits the space.
         ax : matplotlib Axes, optional
             Where to draw it.
