@@ -60,7 +60,7 @@ def test_weights_times_readings_are_the_mean_under_every_belief(belief: str) -> 
 
 
 def test_empirical_means_are_explained_too() -> None:
-    study = zn.Study([(0, 1)], budget=30, policy=zn.StoOO())
+    study = zn.Study([(0, 1)], budget=30, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)))
     told(study, 12)
     assert off(study.why()) < 1e-10
 
@@ -126,6 +126,6 @@ def test_the_text_is_json_too() -> None:
 
     study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     study.tell(study.ask(), 1.0)
-    answer = json.loads(to_json(study.why()))
+    answer = json.loads(to_json(study.why().as_dict()))
     assert answer["sentences"][0].startswith("The answer is")
     assert answer["next"]["changes"][0]["low"] is None

@@ -24,7 +24,8 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command; errors become one line."""
-        with options.plain_errors(ctx), options.plain_warnings():
+        wanted = options.wants_json(ctx)
+        with options.errors_as_json(wanted), options.plain_errors(ctx), options.plain_warnings():
             super().invoke(ctx)
 
 
@@ -102,3 +103,6 @@ def completion(shell: str) -> None:
 
 for _command in BEFOREHAND:
     main.add_command(_command)
+
+for _command in main.commands.values():
+    options.with_json(_command)

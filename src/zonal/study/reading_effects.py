@@ -105,7 +105,7 @@ class ReadingEffect:
             corners.append(near + float(self.expected[0]))
 
     def ruled_out_pieces(self) -> list[Piece]:
-        """Return after which readings a region is better than the answer by two standard deviations (1) or not (0)."""
+        """Return after which readings some region beats the answer by two standard deviations (1) or not (0)."""
         at = int((self.rows == self.answer).nonzero()[0][0])
         moved = self.covariances / self.spread[:, None]
         left = self.variances - moved**2
