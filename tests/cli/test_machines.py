@@ -34,6 +34,7 @@ CALLS = {
     "report": "s.db",
     "run": "s.db -n 1 -- echo 1.0",
     "completion": "bash",
+    "demo": "--budget 4 --out d.png",
 }
 
 
@@ -74,6 +75,8 @@ def test_errors_are_json_with_a_code_that_stays() -> None:
         "worth s.db x=5..6": (1, "refused"),
         "why s.db 9": (1, "no-such-trial"),
         "nothing s.db": (2, "usage"),
+        "serve none": (2, "usage"),
+        "mcp none": (2, "usage"),
     }
     for words, (exit_code, code) in errors.items():
         error = said(words, code=exit_code)["error"]

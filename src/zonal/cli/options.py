@@ -57,9 +57,17 @@ def debug_option() -> click.Option:
     return click.Option(["--debug"], is_flag=True, expose_value=False, callback=note, help=help_text)
 
 
+LASTING = ("serve", "mcp")  # they print while they run: only their errors are JSON
+
+
 def with_json(built: click.Command) -> None:
     """Give a command `--json` if it has none: then it prints what it says as one JSON object."""
     if any("--json" in param.opts for param in built.params):
+        return
+    option = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for programs; errors too.")
+    built.params.append(option)
+    if built.name in LASTING:
+        option.expose_value = False
         return
     does = built.callback
     assert does is not None
@@ -81,9 +89,6 @@ def with_json(built: click.Command) -> None:
         echo_json(answer)
 
     built.callback = call
-    built.params.append(
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for programs; errors too.")
-    )
 
 
 def _content(written: io.TextIOWrapper) -> str:

@@ -1,7 +1,7 @@
 """What an agent may do with a folder of studies: ten tools. It cannot overspend, and it cannot erase.
 
-Every change is an event of the study, signed with `by`, so `zonal verify` decides it again. This module must not know
-the protocol.
+Every change is an event of the study, signed with `by`, so `zonal verify` decides it again. This module must not
+know the protocol.
 """
 
 from __future__ import annotations

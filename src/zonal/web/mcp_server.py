@@ -13,8 +13,8 @@ from zonal.errors import ZonalError
 from zonal.web.agent_tools import TOOLS, AgentTools
 
 INSTRUCTIONS = (
-    "Zonal finds the region with the highest (or lowest) average. Loop: ask, measure the region, tell; then recommend "
-    "and why. Tell only what was measured."
+    "Zonal finds the region with the highest (or lowest) average. Loop: ask, measure the region, tell; then "
+    "recommend and why. Tell only what was measured."
 )
 
 
