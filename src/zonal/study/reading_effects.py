@@ -122,11 +122,11 @@ class ReadingEffect:
 
     def _searched(self, of: Callable[[float], int]) -> list[Piece]:
         """Return the pieces of a function of the reading, found on a grid and by halving."""
-        known = np.isfinite(self.spread)
-        if not known.any():
+        is_uncertain = np.isfinite(self.spread)
+        if not is_uncertain.any():
             return [Piece(-math.inf, math.inf, of(float(self.expected[0])))]
-        low = float((self.expected - REACH * self.spread)[known].min())
-        high = float((self.expected + REACH * self.spread)[known].max())
+        low = float((self.expected - REACH * self.spread)[is_uncertain].min())
+        high = float((self.expected + REACH * self.spread)[is_uncertain].max())
         grid = np.linspace(low, high, STEPS + 1).tolist()
         truths = [of(reading) for reading in grid]
         pieces, start = [], -math.inf
@@ -212,10 +212,10 @@ def _effect(state: State, parts: Parts, variance: float | None, weight: float, p
         total = float(factors @ np.broadcast_to(member.tracked.totals(of_parts), factors.shape))
         expected.append(float(factors @ member.mean[of_parts]) + member.model.mean * total)
         between = seen.variance[of_parts] if len(parts) == 1 else seen.covariance(of_parts)
-        own = float(between[0]) if len(parts) == 1 else float(factors @ between @ factors)
-        whole = max(own, 0.0) + member.noise_variance(variance, weight)
-        known = whole <= 1e-12 * float(member.prior[of_parts].max())
-        spread.append(math.inf if known else math.sqrt(whole))
+        variance_of_f = float(between[0]) if len(parts) == 1 else float(factors @ between @ factors)
+        whole = max(variance_of_f, 0.0) + member.noise_variance(variance, weight)
+        is_known = whole <= 1e-12 * float(member.prior[of_parts].max())
+        spread.append(math.inf if is_known else math.sqrt(whole))
         means.append(view.mean[rows] + zero)
         covariances.append(factors @ seen.covariance(of_parts, slots))
         with_answer.append(seen.covariance(state.structure.slot[[answer]], slots)[0])

@@ -290,10 +290,10 @@ def _readings(state: State, region: Region) -> tuple[list[ReadingWeight], float]
     slots, rewards = [slot for _, slot, *_ in counted], [reward for *_, reward, _ in counted]
     if state.problem.model_free:
         row = state.find(region)
-        own = np.array([slot == (-1 if row is None else state.measured_slot(row)) for slot in slots])
-        times = own * np.array([weight for *_, weight, _ in rewards])
+        own_readings = np.array([slot == (-1 if row is None else state.measured_slot(row)) for slot in slots])
+        times = own_readings * np.array([weight for *_, weight, _ in rewards])
         weights = times / max(float(times.sum()), 1e-300)
-        prior, total = (0.0 if own.any() else state.prior_mean), np.zeros(len(slots))
+        prior, total = (0.0 if own_readings.any() else state.prior_mean), np.zeros(len(slots))
     else:
         weights, prior = mean_shares(state.belief, footprints_of([region], state.problem.target), slots, rewards)
         total = np.broadcast_to(state.tracked.totals(np.array(slots, dtype=np.intp)), len(slots))
@@ -352,8 +352,8 @@ def _explained(study: Study, before: State, asked: Asked, index: int | None) -> 
     effect, sign = reading_effects.of_row(before, asked.row, asked.time), before.problem.sign
     weights, means = effect.weights, effect.expected
     expected = float(weights @ means)
-    known = np.isfinite(effect.spread)
-    spread = np.where(known, effect.spread, 0.0)
+    is_unknown = np.isfinite(effect.spread)
+    spread = np.where(is_unknown, effect.spread, 0.0)
     std = math.sqrt(float(weights @ (spread**2 + (means - expected) ** 2)))
     if not before.problem.policy.answers_anywhere:
         return WhyTrial(index, region, reason, expected=sign * expected, std=std, unit=unit)
@@ -415,8 +415,8 @@ def worth(study: Study, region: RegionLike) -> Worth:
         upper = table.mean[rows] + 2 * table.std[rows]
         rows = rows[np.sort(np.argsort(-upper, kind="stable")[:MAX_QUESTIONS])]
         gains = _log_gains(state, rows, state.created.time)
-        own = reading_effects.of_region(state, place).log_gain()
+        log_gain = reading_effects.of_region(state, place).log_gain()
         at, top = int(np.argmax(gains)), float(gains.max())
-        best = state.region(int(rows[at])) if top >= own else place
-        relative = math.exp(min(own - top, 0.0)) if math.isfinite(max(own, top)) else 0.0
-    return Worth(place, math.exp(own), relative, best, study.settings.value_unit)
+        best = state.region(int(rows[at])) if top >= log_gain else place
+        relative = math.exp(min(log_gain - top, 0.0)) if math.isfinite(max(log_gain, top)) else 0.0
+    return Worth(place, math.exp(log_gain), relative, best, study.settings.value_unit)

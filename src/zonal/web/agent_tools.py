@@ -88,8 +88,8 @@ class AgentTools:
     def predict(self, study: str, regions: list[str]) -> str:
         """Predict the averages of regions, such as "x=0..0.5", with standard deviations."""
         opened = self._study(study)
-        few = 1 <= len(regions) <= MAX_REGIONS
-        require(few, "this is no number of regions", len(regions), f"Pass 1 to {MAX_REGIONS}.")
+        is_possible = 1 <= len(regions) <= MAX_REGIONS
+        require(is_possible, "this is no number of regions", len(regions), f"Pass 1 to {MAX_REGIONS}.")
         mean, std = opened.predict([self._place(opened, region) for region in regions])
         return to_json({"regions": regions, "mean": mean, "std": std})
 
