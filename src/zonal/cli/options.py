@@ -75,12 +75,13 @@ def with_json(built: click.Command) -> None:
     @wraps(does)
     def call(*arguments: Any, as_json: bool, **named: Any) -> None:
         if not as_json:
-            return does(*arguments, **named)
-        printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-        with redirect_stdout(printed), redirect_stderr(said):
+            does(*arguments, **named)
+            return
+        printed, warned = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        with redirect_stdout(printed), redirect_stderr(warned):
             does(*arguments, **named)
         answer: dict[str, Any] = {"done": built.name, "output": _content(printed)}
-        answer["messages"] = _content(said).splitlines()
+        answer["messages"] = _content(warned).splitlines()
         study = named.get("study")
         if isinstance(study, Study):
             study.refresh()

@@ -352,8 +352,8 @@ def _explained(study: Study, before: State, asked: Asked, index: int | None) -> 
     effect, sign = reading_effects.of_row(before, asked.row, asked.time), before.problem.sign
     weights, means = effect.weights, effect.expected
     expected = float(weights @ means)
-    is_unknown = np.isfinite(effect.spread)
-    spread = np.where(is_unknown, effect.spread, 0.0)
+    is_uncertain = np.isfinite(effect.spread)
+    spread = np.where(is_uncertain, effect.spread, 0.0)
     std = math.sqrt(float(weights @ (spread**2 + (means - expected) ** 2)))
     if not before.problem.policy.answers_anywhere:
         return WhyTrial(index, region, reason, expected=sign * expected, std=std, unit=unit)
