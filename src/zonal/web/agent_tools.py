@@ -1,4 +1,4 @@
-"""What an agent may do with a folder of studies: ten tools. It cannot overspend, and it cannot erase.
+"""What an agent may do with a folder of studies: ten tools. With a cap it cannot overspend; it cannot erase.
 
 Every change is an event of the study, signed with `by`, so `zonal verify` decides it again. This module must not
 know the protocol.
@@ -17,8 +17,6 @@ from zonal.study.study import Study
 from zonal.study.summary import to_json
 from zonal.web.routes import MAX_BUDGET, MAX_REGIONS, MAX_TRIALS
 from zonal.web.study_folder import Folder
-
-WRITING = ("ask", "tell", "observe", "correct", "extend")
 
 
 class Refused(ZonalError, RuntimeError):
