@@ -24,7 +24,8 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command; errors become one line."""
-        with options.plain_errors(ctx), options.plain_warnings():
+        wanted = options.wants_json(ctx)
+        with options.errors_as_json(wanted), options.plain_errors(ctx), options.plain_warnings():
             super().invoke(ctx)
 
 
@@ -90,6 +91,24 @@ def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool
 
 
 @main.command()
+@click.argument("folder", default=".", type=options.FilePath(file_okay=False, exists=True))
+@click.option("--read-only", is_flag=True, help="Let the agent read, and change nothing.")
+@options.number_option("--cap", minimum=0, help="Measurements the agent may ask for  [default: what is budgeted]")
+@click.option("--by", default="agent", show_default=True, help="Who does it; kept in the history.")
+def mcp(folder: Path, read_only: bool, cap: int | None, by: str) -> None:
+    """Let an agent use a FOLDER of studies, over the Model Context Protocol on standard input and output."""
+    try:
+        from zonal.web.mcp_server import mcp_server
+    except ModuleNotFoundError as error:
+        if error.name != "mcp":
+            raise
+        raise click.ClickException("agents need the extra mcp: pip install 'zonal[mcp]'.") from None
+    from zonal.web.agent_tools import AgentTools
+
+    mcp_server(AgentTools(folder, read_only, cap, by)).run()
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a SHELL; use it as eval "$(zonal completion bash)"."""
@@ -102,3 +121,6 @@ def completion(shell: str) -> None:
 
 for _command in BEFOREHAND:
     main.add_command(_command)
+
+for _command in main.commands.values():
+    options.with_json(_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import math
 import os
@@ -11,7 +12,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -54,6 +55,87 @@ def debug_option() -> click.Option:
 
     help_text = "Show the traceback of an error."
     return click.Option(["--debug"], is_flag=True, expose_value=False, callback=note, help=help_text)
+
+
+LASTING = ("serve", "mcp")  # they print while they run: only their errors are JSON
+
+
+def with_json(built: click.Command) -> None:
+    """Give a command `--json` if it has none: then it prints what it says as one JSON object."""
+    if any("--json" in param.opts for param in built.params):
+        return
+    option = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for programs; errors too.")
+    built.params.append(option)
+    if built.name in LASTING:
+        option.expose_value = False
+        return
+    does = built.callback
+    assert does is not None
+
+    @wraps(does)
+    def call(*arguments: Any, as_json: bool, **named: Any) -> None:
+        if not as_json:
+            does(*arguments, **named)
+            return
+        printed, warned = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        with redirect_stdout(printed), redirect_stderr(warned):
+            does(*arguments, **named)
+        answer: dict[str, Any] = {"done": built.name, "output": _content(printed)}
+        answer["messages"] = _content(warned).splitlines()
+        study = named.get("study")
+        if isinstance(study, Study):
+            study.refresh()
+            answer |= {"budget": study.budget, "measured": study.measured, "remaining": study.remaining}
+            answer["pending"] = [trial.number for trial in study.pending]
+        echo_json(answer)
+
+    built.callback = call
+
+
+def _content(written: io.TextIOWrapper) -> str:
+    written.flush()
+    raw: Any = written.buffer
+    return str(raw.getvalue().decode("utf-8", "replace"))
+
+
+def wants_json(ctx: click.Context) -> bool:
+    """Tell whether the words after a command ask for JSON, even if they cannot be understood."""
+    words = [*ctx._protected_args, *ctx.args]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+# Of exit codes that are no error of the library: the codes for programs.
+CODES_OF_EXITS = {
+    NOTHING_LEFT: "nothing-left",
+    BAD_FILE: "file",
+    DIFFERENT: "different",
+    KEEPS_FAILING: "keeps-failing",
+    INTERRUPTED: "interrupted",
+}
+
+
+def error_code(error: BaseException | None, exit_code: int) -> str:
+    """Return the code of an error for programs, as the HTTP service has it; it stays the same."""
+    from zonal.web.routes import STATUSES
+
+    for kind, (_, slug, _) in STATUSES.items():
+        if isinstance(error, kind):
+            return slug
+    return CODES_OF_EXITS.get(exit_code, "refused")
+
+
+@contextmanager
+def errors_as_json(wanted: bool) -> Iterator[None]:
+    """Print an error as JSON to standard output, if that is wanted, and end with its exit code."""
+    try:
+        yield
+    except click.ClickException as error:
+        if not wanted:
+            raise
+        usage = isinstance(error, click.UsageError)
+        code = "usage" if usage else error_code(error.__cause__, error.exit_code)
+        echo_json({"error": {"code": code, "message": error.format_message(), "exit_code": error.exit_code}})
+        raise click.exceptions.Exit(error.exit_code) from None
 
 
 class Refusal(click.ClickException):

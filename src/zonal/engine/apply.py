@@ -14,7 +14,7 @@ import numpy as np
 
 from zonal._types import Flags, Ints
 from zonal.engine import events
-from zonal.engine.trial_history import outcomes
+from zonal.engine.trial_history import Source, outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
 from zonal.gp.stats import Reward
@@ -138,18 +138,23 @@ def _amend(state: State, event: events.Amended) -> None:
 
 def _rewards_of(state: State, slot: int, history: Sequence[events.Transaction]) -> list[Reward]:
     """Return the rewards of a footprint that count; also note whether any reward has a sem."""
-    rewards: list[Reward] = []
-    state.has_sems = False
+    counted = counted_rewards(state, history)
+    state.has_sems = any(has_sem for *_, has_sem in counted)
+    return [reward for _, place, reward, _ in counted if place == slot]
+
+
+def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list[tuple[Source, int, Reward, bool]]:
+    """Return every reward that counts: whose it is, its slot, itself, and whether it has a standard error."""
+    counted = []
     for (observed, number), (*_, last) in outcomes(history).items():
         if last.value is None:
             continue
-        state.has_sems = state.has_sems or last.sem is not None
-        place, noise, time = state.source_of(observed, number)
-        if place == slot:
-            time = time if last.time is None else last.time / state.created.time
-            variance, weight = state.problem.noise.of_reward(noise, last.sem, time)
-            rewards.append((state.problem.sign * last.value, variance, weight, observed))
-    return rewards
+        slot, noise, time = state.source_of(observed, number)
+        time = time if last.time is None else last.time / state.created.time
+        variance, weight = state.problem.noise.of_reward(noise, last.sem, time)
+        reward = state.problem.sign * last.value, variance, weight, observed
+        counted.append(((observed, number), slot, reward, last.sem is not None))
+    return counted
 
 
 def _retract_trial(state: State, number: int) -> None:

@@ -20,7 +20,17 @@ from zonal.gp.functional_index import Keys
 from zonal.gp.model_average import Mixture
 from zonal.gp.posterior import GaussianBelief, Overlay
 from zonal.kernels.base import Kernel
-from zonal.policies.base import BoundPolicy, Choice, ModelView, PolicyContext, RngFactory, RoundCosts, Rows, Views
+from zonal.policies.base import (
+    BoundPolicy,
+    Choice,
+    ModelView,
+    PolicyContext,
+    Reason,
+    RngFactory,
+    RoundCosts,
+    Rows,
+    Views,
+)
 from zonal.policies.deltas import Variation
 from zonal.tree import Nodes, Tree
 
@@ -45,6 +55,10 @@ class CheckedPolicy:
         fix = "Choose among tree.askable."
         require((tree.contenders == row).any(), "the policy chose a node that may not be measured now", row, fix)
         return row, time
+
+    def reason(self, tree: Tree, t: int, views: Views) -> tuple[Reason, Rows]:
+        """Return why `choose` chooses as it does, and the rows it compares by their gain."""
+        return self._bound.reason(tree, t, views)
 
     def nodes_to_expand(self, tree: Tree, t: int, views: Views, grown: int) -> list[int]:
         """Return leaves to split before round `t`, each once."""

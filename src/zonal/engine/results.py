@@ -224,6 +224,14 @@ class RegionProbability:
     sigma: float = math.nan
 
 
+class Explanation:
+    """Numbers whose text is sentences."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all attributes by their names, and the sentences."""
+        return {"sentences": str(self).splitlines(), **vars(self)}
+
+
 class ConfidenceBands(NamedTuple):
     """The two kinds of uncertainty about a node, one entry per node, in the unit of the values.
 

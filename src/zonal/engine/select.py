@@ -17,7 +17,7 @@ from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
 from zonal.engine.initial_design import allowed_share, allowed_within
 from zonal.engine.policy import TIE, bound_policy, views
 from zonal.engine.state import State
-from zonal.policies.base import RoundCosts, Rows
+from zonal.policies.base import NONE, Reason, RoundCosts, Rows
 from zonal.spaces import Node
 from zonal.tree import Tree
 
@@ -110,6 +110,23 @@ def next_of_design(state: State, terms: RoundCosts | None = None, now: Possible 
     costs = terms.costs(left, terms.times.min())
     nearest = int(np.argmax(costs <= costs.min() * (1 + TIE)))  # the first of equal ones
     return int(left[nearest]) if costs[nearest] <= terms.left else None
+
+
+def reason(before: State, asked: Asked) -> tuple[Reason, Rows, Tree]:
+    """Return why a trial was asked for, what its gain was compared with, and the nodes as the policy saw them.
+
+    `before` is the state just before it, with all splits made.
+    """
+    prices, now = before.problem.prices, None
+    if asked.within or asked.avoid:
+        now = Possible(asked.within, asked.avoid)
+    terms = None if prices is None else _round_costs(before, prices, asked.by, free=True)
+    table = _policy_table(before, terms, now)
+    if before.initial_design and next_of_design(before, terms, now) == asked.row:
+        return "design", NONE, table
+    t = before.measured + len(before.pending) + 1
+    why, rows = bound_policy(before).reason(table, t, partial(views, before))
+    return why, rows, table
 
 
 def _left_of_design(state: State) -> Iterator[int]:

@@ -246,6 +246,16 @@ class GaussianBelief:
         with one_thread():
             return mean, (prior + prior.T) / 2 - v.T @ v
 
+    def row_weights(self, footprints: AnyFootprints) -> Floats:
+        """Return how much the reward of each row adds to the means of footprints, shape (rows, footprints)."""
+        _, v = self._seen_from_rows(self.tracked.layout.keys(footprints, register=False))
+        if not len(v):
+            return v
+        with one_thread():
+            weights, info = lapack.dtrtrs(self._L.array[:, : len(v)], v, lower=1, trans=1)
+        assert info == 0, info
+        return np.asarray(weights)
+
     def _seen_from_rows(self, keys: Keys) -> tuple[Floats, Floats]:
         """Return the mean of footprints, and their columns of V."""
         if not len(self._w):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,9 @@ class RngFactory(Protocol):
 
 
 Choice = int | tuple[int, float]  # a row, perhaps with a time
+# Why a region is measured: for the initial design, the largest gain, by the guard, as never covered, for its upper
+# bound, or by another rule of the policy.
+Reason = Literal["design", "gain", "guard", "uncovered", "bound", "rule"]
 
 
 @dataclass(frozen=True)
@@ -242,6 +245,10 @@ class BoundPolicy:
         listed.
         """
         return self.fallback_expand(tree, tree.contenders, t)
+
+    def reason(self, tree: Tree, t: int, views: Views) -> tuple[Reason, Rows]:
+        """Return why `choose` chooses as it does, and the rows it compares by their gain, if it does."""
+        return "rule", NONE
 
     def fallback_expand(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return which of `rows` to split if one has to be: that with the highest upper bound."""

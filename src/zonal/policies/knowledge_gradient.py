@@ -28,6 +28,7 @@ from zonal.policies.base import (
     Choice,
     ModelView,
     Policy,
+    Reason,
     RngFactory,
     Rows,
     Views,
@@ -50,6 +51,15 @@ FEW = 10  # measurements: on a line with fewer, none can be spared for large reg
 THETA = 0.1  # the probability with which upper bounds may fail where there are few
 SLIVERS = 0.25  # of the space that is allowed: parts of a size that are together less than this
 MOST_FOLLOWED = 2  # measurements at a smallest region by the guard
+
+
+def compared(tree: Tree, views: list[ModelView], tie: float) -> Rows:
+    """Return the smallest regions that may become the best: gains are about these."""
+    final = candidates(tree)
+    leaders = [best(tree, final, view.mean[final], tie) for view in views]
+    likely = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
+    among: Rows = np.union1d(likely, leaders)
+    return among
 
 
 class BoundKnowledgeGradient(BoundPolicy):
@@ -102,21 +112,31 @@ class BoundKnowledgeGradient(BoundPolicy):
 
     def choose(self, tree: Tree, t: int, views: Views, rng: RngFactory) -> Choice:
         """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
+        return self._decided(tree, t, views)[2]
+
+    def reason(self, tree: Tree, t: int, views: Views) -> tuple[Reason, Rows]:
+        """Return why `choose` chooses as it does, and the rows it compares by their gain, if it does."""
+        return self._decided(tree, t, views)[:2]
+
+    def _decided(self, tree: Tree, t: int, views: Views) -> tuple[Reason, Rows, Choice]:
+        """Return the choice, the reason for it, and the rows it was compared with by their gain."""
         members = views()
         if not self.context.learned:
-            return self._largest_gain(tree, members, self.questions(tree, views))
+            questions = self.questions(tree, views)
+            return "gain", questions, self._largest_gain(tree, members, questions)
         if self.context.line and self.context.budget < FEW and not self.context.opening:
-            return self._highest_bound(tree, t)
+            return "bound", NONE, self._highest_bound(tree, t)
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.context.opening
         guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
         unseen = self.unseen(tree, views) if vague or guard else NONE
         choice = self._guarded(tree, unseen) if guard else None
         if choice is not None:
-            return choice
+            return "guard", NONE, choice
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         # Until something stands out, the models cannot tell what longer measurements would show.
-        return self._largest_gain(tree, members, questions, free=not vague)
+        reason: Reason = "uncovered" if len(unseen) else "gain"
+        return reason, questions, self._largest_gain(tree, members, questions, free=not vague)
 
     def _highest_bound(self, tree: Tree, t: int) -> Choice:
         """Return the smallest region with the highest upper bound, as `UCB` does."""
@@ -201,10 +221,8 @@ class BoundKnowledgeGradient(BoundPolicy):
 
         Its time is chosen too if `free`.
         """
-        final, tie = candidates(tree), self.context.tie
-        leaders = [best(tree, final, view.mean[final], tie) for view in views]
-        likely = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
-        among = np.union1d(likely, leaders)
+        tie = self.context.tie
+        among = compared(tree, views, tie)
         joint = [view.seen(questions, among) for view in views]
         means = [view.mean[among] for view in views]
 

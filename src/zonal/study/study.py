@@ -78,6 +78,7 @@ from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
 from zonal.study.run_loop import Callback, OnError
 from zonal.study.summary import TOP, RegionProbabilities
+from zonal.study.why import WhyAnswer, WhyTrial, Worth, why_answer, why_trial, worth
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -1275,6 +1276,54 @@ class Study(metaclass=Named):
         False
         """
         return queries.stands_out(self)
+
+    @overload
+    def why(self, trial: None = None) -> WhyAnswer: ...
+    @overload
+    def why(self, trial: Trial | int) -> WhyTrial: ...
+    def why(self, trial: Trial | int | None = None) -> WhyAnswer | WhyTrial:
+        """Return why the recommended region is the answer, or why a trial was asked for; its text is sentences.
+
+        Of the answer: the weights of all readings in its mean, which it hangs on most, what speaks against it, and
+        why the next measurement would be asked for. Of a trial: the reason, what its reading could change, and the
+        runner-up. All of it holds under the models as they were; a later fit may change them.
+
+        Parameters
+        ----------
+        trial : Trial or int, optional
+            A trial, pending or past; by default the answer is explained.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]))
+        >>> why = study.why()
+        >>> total = why.prior + sum(reading.weight * reading.value for reading in why.readings)
+        >>> abs(total - why.mean) < 1e-10
+        True
+        >>> study.why(8).reason
+        'gain'
+        """
+        return why_answer(self) if trial is None else why_trial(self, trial)
+
+    def worth(self, region: RegionLike) -> Worth:
+        """Return what measuring a region of your own would bring, relative to the best region to measure.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            Given as in `observe`.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[0]), n=5)
+        >>> 0 <= study.worth([(0.2, 0.3)]).relative <= 1
+        True
+        """
+        return worth(self, region)
 
     def predict(
         self,

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from zonal._types import Json
 from zonal.engine import confidence, policy
 from zonal.engine.policy import views
-from zonal.engine.results import Observation, Recommendation, RegionProbability, Trial, TrialRecord, answer
+from zonal.engine.results import (
+    Explanation,
+    Observation,
+    Recommendation,
+    RegionProbability,
+    Trial,
+    TrialRecord,
+    answer,
+)
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
 from zonal.io.result_table import (
@@ -115,6 +123,8 @@ def jsonable(thing: Answer) -> Any:
             parts = thing.as_dict()
             del parts["node"]  # which is the region's
             return parts
+        case Explanation():
+            return thing.as_dict()
         case RegionProbabilities():
             return {"title": thing.title, "regions": thing.records, "likeliest": thing.likeliest}
         case Patches():

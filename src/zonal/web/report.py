@@ -61,6 +61,9 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Sha
     parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
     if not is_empty(study):
         parts.append(_section("Best regions", lambda: _table(study.top(5))))
+        parts.append(
+            _section("Why", lambda: "".join(_marked("p", line) for line in str(study.why()).splitlines()))
+        )
     title = "What is known"
     parts.append(_figure(study, title, None) if shapes is None else _figure(study, title, "map", shapes=shapes))
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]

@@ -1,0 +1,116 @@
+"""Agents over the Model Context Protocol: they cannot overspend or erase, and `verify` decides the same again."""
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zonal as zn
+from zonal.engine.events import Asked
+from zonal.storage.verify import first_difference
+from zonal.web.agent_tools import TOOLS, AgentTools
+
+pytest.importorskip("mcp")
+
+from mcp import Client
+
+from zonal.web.mcp_server import mcp_server
+
+MAX_TOKENS, CHARACTERS_PER_TOKEN = 2500, 3.5  # the rule of docs/manual/agents.md
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> zn.Study:
+    space = zn.Box([(0, 1)], smallest=1 / 16)
+    return zn.Study.create(tmp_path / "sky.db", space, budget=12, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+
+
+async def call(client: Any, name: str, **fields: Any) -> tuple[bool, str]:
+    result = await client.call_tool(name, fields)
+    return bool(result.is_error), "".join(block.text for block in result.content)
+
+
+def clean(study: zn.Study) -> None:
+    study.refresh()
+    assert first_difference(study.settings, study.events) == ""
+
+
+def test_a_whole_campaign(tmp_path: Path, study: zn.Study) -> None:
+    async def campaign() -> None:
+        async with Client(mcp_server(AgentTools(tmp_path, by="robot"))) as client:
+            listed = (await client.list_tools()).tools
+            assert [tool.name for tool in listed] == list(TOOLS)
+            text = "".join(
+                json.dumps({"name": tool.name, "description": tool.description, "schema": tool.input_schema})
+                for tool in listed
+            )
+            assert len(text) / CHARACTERS_PER_TOKEN < MAX_TOKENS
+            assert json.loads((await call(client, "studies"))[1])[0]["study"] == "sky"
+            while json.loads((await call(client, "describe", study="sky"))[1])["remaining"]:
+                _, asked = await call(client, "ask", study="sky")
+                (trial,) = json.loads(asked)["trials"]
+                low, high = trial["region"]["bounds"]["x"]
+                value = math.sin(3 * (low + high) / 2)
+                failed, _ = await call(client, "tell", study="sky", trial=trial["trial"], value=value)
+                assert not failed
+            failed, sentence = await call(client, "ask", study="sky")
+            assert failed
+            assert "budget" in sentence
+            assert "best" in json.loads((await call(client, "recommend", study="sky"))[1])
+            assert "The answer is" in (await call(client, "why", study="sky"))[1]
+            assert "Trial 3" in (await call(client, "why", study="sky", trial=3))[1]
+
+    asyncio.run(campaign())
+    clean(study)
+    assert study.measured == 12
+    assert all(event.by == "robot" for events in study.events for event in events if isinstance(event, Asked))
+
+
+def test_500_random_calls_keep_the_budget(tmp_path: Path, study: zn.Study) -> None:
+    rng = np.random.default_rng(0)
+    odd: list[Any] = ["sky", "sky", "sky", "none", "../sky", ""]
+    regions = ["x=0..0.5", "x=0.2..0.3", "x=5..6", "", "y", "x=0.5..0.1"]
+    numbers: list[Any] = [0, 1, 2, 5, 11, -1, 99, 10**20, 1.5, "three", None]
+    values: list[Any] = [0.3, -1.0, 1e308, "nan", "high", None, 0]
+
+    def pick(choices: list[Any]) -> Any:
+        return choices[int(rng.integers(len(choices)))]
+
+    async def play() -> None:
+        async with Client(mcp_server(AgentTools(tmp_path, cap=10))) as client:
+            for _ in range(500):
+                name, fields = pick([*TOOLS]), {"study": pick(odd)}
+                more = {"n": pick(numbers), "trial": pick(numbers), "value": pick(values), "region": pick(regions)}
+                more |= {"regions": [pick(regions)], "k": pick(numbers)}
+                wanted = {"ask": "n", "tell": "trial value", "observe": "region value", "correct": "trial value"}
+                wanted |= {"predict": "regions", "recommend": "k", "why": "trial", "extend": "n"}
+                fields |= {field: more[field] for field in wanted.get(name, "").split() if rng.random() < 0.9}
+                _, text = await call(client, name, **({} if name == "studies" else fields))
+                assert "Traceback" not in text
+                study.refresh()
+                assert study.measured + len(study.pending) <= min(study.budget, 10)
+
+    asyncio.run(play())
+    clean(study)
+    assert study.measured > 0
+
+
+def test_read_only_changes_nothing(tmp_path: Path, study: zn.Study) -> None:
+    async def look() -> None:
+        async with Client(mcp_server(AgentTools(tmp_path, read_only=True))) as client:
+            for name, fields in {
+                "ask": {},
+                "extend": {"n": 5},
+                "observe": {"region": "x=0..1", "value": 1},
+            }.items():
+                failed, sentence = await call(client, name, study="sky", **fields)
+                assert failed
+                assert "may only read" in sentence
+
+    asyncio.run(look())
+    study.refresh()
+    assert len(study.events) == 1
