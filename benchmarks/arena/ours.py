@@ -168,8 +168,8 @@ def contestants() -> list[Contestant]:
         ),
         one(
             "Zonal, noise said to fall",
-            "the default with `noise=zn.PerWeight()`: how large the noise is, is learned; it falls faster than that "
-            "where it is added for privacy",
+            "the default with `noise=zn.PerWeight()`: how large the noise is, is learned; where it is added "
+            "for privacy it falls faster than that",
             lambda problem: {"noise": zn.PerWeight()},
             with_falling_noise,
         ),
