@@ -120,10 +120,8 @@ def rings() -> str:
     for periodic in (["l"], []):
         sky = ring.landscape(datasets.sky(), periodic)
         line = of(rehearse(sky, 60, 2.0, 10, {"Zonal": StudyPlayer()}).table(), "Zonal")
-        found.append(line.split()[-4])
-    before = (
-        "60 pointings (with a noise of 2 everywhere, where the tables above have up to 5 on bright patches): on "
-    )
+        found.append(line.split(" of ")[0].split()[-1])
+    before = "60 pointings (with a noise of 2 everywhere, where the tables above have up to 5 on bright patches): "
     before += "on the sky as it is the search on a ring found the brightest patch in"
     after = "with the sky turned (without `--as-it-is`) so"
     return f"{before} {found[0]} and the one on an axis cut open in {found[1]}; {after}"

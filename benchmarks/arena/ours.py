@@ -130,13 +130,8 @@ def drawable(case: Case) -> tuple[int, ...]:
 
 
 def with_falling_noise(case: Case) -> tuple[int, ...]:
-    """Return the budgets of a case whose noise depends on the region."""
+    """Return the budgets of a case whose noise falls with the size of a region."""
     return case.budgets if case.group in ("noise", "sparse", "privacy") else ()
-
-
-def with_noise_per_weight(case: Case) -> tuple[int, ...]:
-    """Return the budgets of a case whose noise falls as one over the root of the size."""
-    return case.budgets if case.group in ("noise", "sparse") else ()
 
 
 def of_paper(case: Case) -> tuple[int, ...]:
@@ -173,9 +168,10 @@ def contestants() -> list[Contestant]:
         ),
         one(
             "Zonal, noise said to fall",
-            "the default with `noise=zn.PerWeight()`: how large the noise is, is learned",
+            "the default with `noise=zn.PerWeight()`: how large the noise is, is learned; where it is added "
+            "for privacy it falls faster than that",
             lambda problem: {"noise": zn.PerWeight()},
-            with_noise_per_weight,
+            with_falling_noise,
         ),
         one(
             "Zonal, information gain",

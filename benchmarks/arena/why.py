@@ -18,8 +18,8 @@ WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
     "one signal": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
     "3 signals": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
     "privacy": (
-        "One noise is learned for all sizes; who passes `noise=`, as it is published, gets a part of the gain. "
-        "Given the noise, two other criteria and BoTorch over regions are ahead of the default; why is open."
+        "One noise is learned for all sizes, which is wrong here; who passes `noise=`, as it is published, or "
+        "`noise=zn.PerWeight()`, gets the gain."
     ),
     "smooth draw, privacy": "As above: one noise is learned for all sizes.",
     "rough draw, privacy": "As above: one noise is learned for all sizes.",
