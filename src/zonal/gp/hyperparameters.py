@@ -4,7 +4,8 @@ A single best model is not enough: a narrow peak may be noise, and with few meas
 uncertain. Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and
 variance, each on a grid of logarithms. For one family and one set of lengthscales, all noises and variances cost
 one eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every
-v and tau is a sum over the eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the
+v and tau is a sum over the eigenvalues of R. For large R a tridiagonal matrix takes their place, and one R at a
+time is in memory. The prior mean is integrated out. Lengthscales are tried from the
 best outwards, as long as they have weight, starting where the last fit ended.
 
 This module knows covariances, rewards and kernels; it must not know regions, trees or policies.
@@ -13,7 +14,7 @@ This module knows covariances, rewards and kernels; it must not know regions, tr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,6 +36,7 @@ from zonal.gp.model import (
     standardize,
 )
 from zonal.gp.stats import StatsArrays
+from zonal.gp.tridiagonal import quadratic_forms
 
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
 Cell = tuple[int, Steps]  # a family and its steps
@@ -50,6 +52,7 @@ LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours
 MOST_TRIED = 48  # cells per fit
 MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of more, all have the same
 KEPT = 4  # cells from which the next fit starts
+TRIDIAGONAL = 160  # lines from which eigenvectors take longer than a tridiagonal matrix
 
 
 @dataclass(frozen=True)
@@ -92,44 +95,69 @@ class Evidence:
         self._residual = (data.mean - self.shift * data.total) / self.scale
         self._noise_variances: Floats = self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v)))
 
-    def __call__(self, correlations: Floats) -> tuple[Floats, Floats]:
+    def __call__(self, correlations: Iterable[Floats]) -> tuple[Floats, Floats]:
         """Return log posteriors and best prior means, shapes (cells, noises, variances).
 
-        Correlations, shape (cells, D, D), are between the lines of the data; covariances if the kernel is given.
+        Correlations, each of shape (D, D), are between the lines of the data; covariances if the kernel is given.
         """
-        parts = [self._likelihood(correlations, roots) for roots in self._roots]
-        heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        if len(self._residual) < TRIDIAGONAL:
+            heights, means = self._of(np.stack(list(correlations)))
+        else:  # one at a time in memory
+            cells = [self._of(matrix[None]) for matrix in correlations]
+            heights, means = (np.concatenate(part) for part in zip(*cells, strict=True))
         heights = heights + self._prior()
         return heights, np.broadcast_to(means, heights.shape)
+
+    def _of(self, correlations: Floats) -> tuple[Floats, Floats]:
+        """Return log likelihoods and best prior means of stacked matrices."""
+        parts = [self._likelihood(correlations, roots) for roots in self._roots]
+        heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return heights, means
 
     def _likelihood(self, correlations: Floats, roots: Floats) -> tuple[Floats, Floats]:
         """Return log likelihoods, and best prior means, for rows scaled by `roots`."""
         unit = 1.0 if self.unknowns.given is None else self.scale**2
         scaled = correlations * (roots[:, None] * roots / unit)
-        values, vectors = eigh(scaled)
-        values = np.maximum(values, 0.0)[:, None, :]
-        rotated = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._data.total))
-        y, unit_mean = rotated
+        vectors = np.stack([roots * self._residual, roots * self._data.total])
         # Rows have noise variance v tau if all noise is learned, else 1. Either way v or tau is a common factor,
         # so sums over the rows are needed for the other one only.
+        logs, squares = self._sums(scaled, vectors)
         factor = self.v if self._by_ratio else np.ones(1)
-        total = values + self.tau[:, None] if self._by_ratio else self.v[:, None] * values + 1.0
-        inverse = 1 / total
 
-        def summed(numbers: Floats) -> Floats:
-            by_other: Floats = np.sum(numbers * inverse, axis=-1)
+        def spread(by_other: Floats) -> Floats:
             return by_other[:, :, None] / factor if self._by_ratio else by_other[:, None, :]
 
-        logs = np.sum(np.log(total), axis=-1)
-        log_det = logs[:, :, None] + values.shape[-1] * np.log(factor) if self._by_ratio else logs[:, None, :]
-        log_likelihood = -0.5 * summed(y * y) - 0.5 * log_det
+        log_det = logs[:, :, None] + len(roots) * np.log(factor) if self._by_ratio else logs[:, None, :]
+        log_likelihood = -0.5 * spread(squares[0]) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
         if self.unknowns.mean is None:
-            ones = summed(unit_mean * unit_mean) + 1 / MEAN_PRIOR**2
-            cross = summed(y * unit_mean)
+            ones = spread(squares[2]) + 1 / MEAN_PRIOR**2
+            cross = spread(squares[1])
             mean = cross / ones
             log_likelihood += 0.5 * cross * mean - 0.5 * np.log(ones * MEAN_PRIOR**2)
         return log_likelihood, mean
+
+    def _sums(self, scaled: Floats, vectors: Floats) -> tuple[Floats, Sequence[Floats]]:
+        """Return log determinants, and y'y, y'1 and 1'1 with the inverse between.
+
+        `vectors` are y and 1, the rewards and their total weights; shapes are (cells, noises or variances).
+        """
+        if len(self._residual) >= TRIDIAGONAL:
+            others = self.tau if self._by_ratio else self.v
+            same = np.ones(len(others))
+            scales, shifts = (same, others) if self._by_ratio else (others, same)
+            (matrix,) = scaled
+            by_rows = quadratic_forms(matrix, vectors.T, scales.tolist(), shifts.tolist())
+            if by_rows is not None:
+                logs, forms = by_rows
+                return logs[None], (forms[None, :, 0, 0], forms[None, :, 0, 1], forms[None, :, 1, 1])
+        values, rotations = eigh(scaled)
+        values = np.maximum(values, 0.0)[:, None, :]
+        y, unit_mean = ((part @ rotations)[:, None, :] for part in vectors)
+        total = values + self.tau[:, None] if self._by_ratio else self.v[:, None] * values + 1.0
+        inverse = 1 / total
+        squares = [np.sum(product * inverse, axis=-1) for product in (y * y, y * unit_mean, unit_mean * unit_mean)]
+        return np.sum(np.log(total), axis=-1), squares
 
     def _prior(self) -> Floats:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
@@ -195,7 +223,7 @@ class GridSearch:
         steps = np.array([steps for _, steps in fresh])
         families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
         parameters = zip(families, self.axes(steps), strict=True)
-        heights, means = self._evidence(np.stack([self._correlate(family, axes) for family, axes in parameters]))
+        heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
@@ -319,7 +347,7 @@ def fit_posterior(
     everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
     with one_thread():
         if covariance is not None:
-            heights, means = evidence(covariance[None])
+            heights, means = evidence([covariance])
             search.posteriors[0, ()] = heights[0], means[0]
         elif previous is None:
             search.expand_grid(search.hill_climb(everywhere))
