@@ -297,19 +297,24 @@ def test_what_a_target_judges_is_what_windows_are_chosen_by() -> None:
     assert best.mean == pytest.approx(study.predict(best.region, feedback=zn.Mean()).mean)
 
 
-def test_it_takes_less_than_50_milliseconds_at_2000_nodes() -> None:
+def test_at_2000_nodes_it_takes_a_few_times_as_long_as_predicting_one_window() -> None:
     study = searched(
         zn.Box([(0, 1)] * 2, smallest=1 / 32), bump([0.4, 0.6], 0.1), budget=60, kernel=None, noise=0.05
     )
     assert len(study.tree) > 2000
-    took = []
-    for _ in range(5):
-        fresh = copy.deepcopy(study)
-        fresh.tree  # noqa: B018
-        start = time.process_time()
-        fresh.recommend()
-        took.append(time.process_time() - start)
-    assert min(took) < 0.05
+
+    def fastest(question: Any) -> float:
+        took = []
+        for _ in range(5):
+            fresh = copy.deepcopy(study)
+            fresh.tree  # noqa: B018
+            start = time.process_time()
+            question(fresh)
+            took.append(time.process_time() - start)
+        return min(took)
+
+    window = [(0.4012, 0.4012 + 1 / 32), (0.6034, 0.6034 + 1 / 32)]
+    assert fastest(lambda fresh: fresh.recommend()) < 10 * fastest(lambda fresh: fresh.predict(window))
 
 
 def test_the_shell_and_the_service_know_windows(tmp_path: Path) -> None:
