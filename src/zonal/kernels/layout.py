@@ -49,6 +49,16 @@ MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
 KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
 
+def _distinct_intervals(keys: Floats) -> tuple[Ints, Ints]:
+    """Return the first key of each distinct interval, and which of these every interval is."""
+    # A kind is a width and a view, or one interval: with the centre it determines the interval.
+    if keys[KIND].all():
+        _, first, which = np.unique(keys[KIND] + 1j * keys[CENTER], return_index=True, return_inverse=True)
+    else:
+        _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    return first, which.reshape(-1)
+
+
 class IntervalIndex:
     """The intervals of one continuous axis.
 
@@ -139,12 +149,13 @@ class IntervalIndex:
         return case
 
     def repeated(self, keys: Floats, others: Floats) -> PairCases | RepeatedPairs:
-        """Return the cases of all pairs; most cells of a tree share their interval with others."""
-        if keys.shape[1] * others.shape[1] < MANY or not (keys[KIND].all() and others[KIND].all()):
+        """Return the cases of all pairs; most cells of a tree share their interval with others.
+
+        So do windows, of which a few are worth it: intervals of kind 0 share no cases, and each pair is averaged.
+        """
+        if keys[KIND].all() and others[KIND].all() and keys.shape[1] * others.shape[1] < MANY:
             return self.pairs(keys, others)
-        # A kind is a width and a view, or one interval: with the centre it determines the interval.
-        _, ours, rows = np.unique(keys[KIND] + 1j * keys[CENTER], return_index=True, return_inverse=True)
-        _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
+        (ours, rows), (theirs, columns) = _distinct_intervals(keys), _distinct_intervals(others)
         return RepeatedPairs(self.pairs(keys[:, ours], others[:, theirs]), rows, columns)
 
     def self_pairs(self, keys: Floats, others: Floats | None = None) -> PairCases:
