@@ -34,6 +34,7 @@ from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
+from zonal.spaces.hierarchy_links import columns_of_codes, leaves_of_edges
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
     JOINT,
@@ -210,6 +211,73 @@ class Hierarchy(FiniteSpace):
         inner = set(parents.values())
         leaves = _together([tuple(map(str, path)) for name, path in paths.items() if name not in inner])
         return cls(leaves, features, weights, smallest, feature_names)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Sequence[str] | DataSeries,
+        lengths: Sequence[int],
+        features: ByLeaf = None,
+        weights: Weights = None,
+        smallest: float | None = None,
+        feature_names: Sequence[str] | None = None,
+        *,
+        levels: Sequence[str] | None = None,
+    ) -> Hierarchy:
+        """Return the hierarchy of codes whose first characters name the larger areas, as registers of areas do.
+
+        Parameters
+        ----------
+        codes : sequence or series of str
+            One per leaf, all equally long. Read them as text: numbers have lost their leading zeros.
+        lengths : sequence of int
+            How many characters name a region at each level, the whole code last: ``[2, 5, 11]`` for the states,
+            counties and tracts of the United States.
+        features, weights, smallest, feature_names
+            As for `Hierarchy`, in the order of the codes or by code. A GeoDataFrame as features gives centroids,
+            and shapes for plots.
+        levels : sequence of str, optional
+            Names of the levels, one per length.
+
+        Examples
+        --------
+        >>> tracts = Hierarchy.from_codes(["06037101110", "06037101122", "36061000100"], lengths=[2, 5, 11])
+        >>> tracts.region("06 > 06037").weight
+        2.0
+        """
+        return cls.from_table(columns_of_codes(codes, lengths, levels), features, weights, smallest, feature_names)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] | DataFrame,
+        weights: Mapping[str, float] | None = None,
+        smallest: float | None = None,
+    ) -> Hierarchy:
+        """Return the hierarchy of a network that drains into one outlet: a sewer, a river, a power grid.
+
+        A node measures the weighted average of everything upstream, its own share included: a sewer's manhole all
+        households above it. What an inner node adds itself is a leaf, named ``"(at NODE)"``.
+
+        Parameters
+        ----------
+        edges : data frame or mapping with two columns, or sequence of pairs
+            From each node, in the first column, to the node into which it drains, in the second. Every node but
+            the outlet drains into one other.
+        weights : mapping of node to number, optional
+            How much each node adds: households, flow, load. Nodes that are not named add nothing; without weights
+            every node adds 1.
+        smallest : float, optional
+            As for `Hierarchy`.
+
+        Examples
+        --------
+        >>> sewer = Hierarchy.from_edges([("a", "c"), ("b", "c"), ("c", "plant")], weights={"a": 30, "b": 10})
+        >>> sewer.region("plant > c").weight, sewer.region("a").weight
+        (40.0, 30.0)
+        """
+        paths, shares = leaves_of_edges(edges, weights)
+        return cls(_together(paths), weights=shares, smallest=smallest)
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
