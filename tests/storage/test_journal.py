@@ -157,7 +157,7 @@ def test_the_file_tells_when_everything_happened(path: Path) -> None:
     study.tell(study.ask(), 0.1)
     rows = study._journal.rows()  # type: ignore[union-attr]
     facts = [[fact["$"] for fact in json.loads(row.event)] for row in rows]
-    assert facts == [["Created"], ["Asked"], ["Told", "Split"]]
+    assert facts == [["Created"], ["Asked"], ["Told", "Split", "Recommended"]]
     assert [row.time for row in rows] == sorted(row.time for row in rows)
     assert list(path.parent.iterdir()) == [path]
 

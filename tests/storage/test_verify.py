@@ -38,7 +38,7 @@ def test_the_first_difference_is_named() -> None:
     assert isinstance(told, Told)
     changed = [*study.events[:at], (told._replace(value=told.value + 3), *others), *study.events[at + 1 :]]
     difference_text = first_difference(study.settings, changed)
-    assert "(Asked)" in difference_text
+    assert "(Told): the mean recommended was" in difference_text
     assert "would be" in difference_text
     assert "event 0 (Created): policy" in first_difference(
         replace(study.settings, policy=zn.UCB(level=3)), study.events

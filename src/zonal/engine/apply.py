@@ -286,8 +286,8 @@ def _extend(state: State, event: events.Extended) -> None:
     state.budget += event.n
 
 
-def _ignore(state: State, event: events.Noted) -> None:
-    """Change nothing: the history has the note."""
+def _ignore(state: State, event: events.Noted | events.Recommended) -> None:
+    """Change nothing: the history has the note, or what was recommended."""
 
 
 def _refuse_created(state: State, event: events.Created) -> None:
@@ -379,6 +379,7 @@ APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.ModelWarned: _warn,
     events.Extended: _extend,
     events.Noted: _ignore,
+    events.Recommended: _ignore,
     events.Claimed: _claim,
     events.Created: _refuse_created,
     events.Signed: _sign,

@@ -7,6 +7,7 @@ and forbidden.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -15,10 +16,10 @@ from zonal.engine import checks, events
 from zonal.engine.costs import INITIAL_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, open_to_corners, prepare
 from zonal.engine.initial_design import of_depth
-from zonal.engine.policy import bound_policy, has_scale
+from zonal.engine.policy import bound_policy, has_scale, recommend
 from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
-from zonal.errors import require, warn_user
+from zonal.errors import ZonalError, require, warn_user
 from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, Space, with_feedback
@@ -130,7 +131,18 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
         _expand(draft, state, row)
     if state.problem.policy.measures_internal_nodes:
         prepare(draft)
+    _note_recommended(draft)
     return draft.commit()
+
+
+def _note_recommended(draft: State) -> None:
+    """Record what is recommended now, of the nodes: the next trial needs the same posterior, and nothing is drawn."""
+    if draft.has_no_posterior:
+        return
+    with contextlib.suppress(ZonalError):  # a user-defined policy may have nothing to recommend yet
+        table, row = draft.posterior_table(), recommend(draft)
+        mean = draft.problem.sign * (draft.prior_mean + table.mean.item(row))
+        draft.apply_event(events.Recommended(row, table.node(row), mean, table.std.item(row)))
 
 
 def _expand(draft: State, before: State, row: int) -> None:

@@ -78,6 +78,15 @@ class Told(NamedTuple):
     minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
 
 
+class Recommended(NamedTuple):
+    """What was recommended of the nodes once a trial was told; later corrections leave it as it was."""
+
+    row: int  # the node's row
+    node: Node  # (depth, index)
+    mean: float  # of its average, in the user's units
+    std: float
+
+
 class Closed(NamedTuple):
     """A trial failed or was cancelled."""
 
@@ -182,6 +191,7 @@ Event = (
     | Fitted
     | ModelWarned
     | Extended
+    | Recommended
     | Signed
 )
 Transaction = tuple[Event, ...]  # the events of one call

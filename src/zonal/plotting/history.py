@@ -19,6 +19,7 @@ from zonal.plotting.style import (
     told,
     value_label,
 )
+from zonal.study.history import recommended_after
 from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def plot_history(study: Study, ax: Axes | None = None) -> Axes:
     standard error if one was told; trials failed and pending are ticks below.
 
     The line is the posterior mean of the region recommended after each
-    measurement (after some of them, if there are many), plus and minus two standard deviations.
+    measurement, of the nodes of the tree, plus and minus two standard deviations.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -112,7 +113,13 @@ def _clip(study: Study, ax: Axes, mean: Floats, std: Floats) -> None:
 
 def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
     """Return trials, and mean and standard deviation of the region recommended after each of them."""
-    # Events do not store the best region: it is computed again, which takes long for large trees.
+    answers = recommended_after(study.events)
+    kept = [(answer.mean, answer.std) for _, answer in answers if answer is not None]
+    if answers and len(kept) == len(answers):
+        mean, std = np.array(kept).T
+        x = np.maximum.accumulate([number for number, _ in answers]).astype(float)
+        return (x, mean, std) if x.size > 1 else (np.array([-0.5, 0.5]), mean.repeat(2), std.repeat(2))
+    # Files made before answers were kept: they are computed again, which takes long for large trees.
     work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
     number = min(study.measured, int(np.clip(WORK / work, 2, MAX_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]

@@ -23,6 +23,7 @@ from zonal.storage.encoding import Storable
 
 Parts = dict[str, Storable]  # of a value, by name
 CLOSE = 1e-6  # relative: BLAS libraries round differently
+CLOSE_ANSWER = 1e-8  # of what was recommended, relative to its size
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -95,12 +96,28 @@ def _next_calls(
 def _unlike(was: Parts, now: Parts) -> str:
     """Return where the facts of two events differ first; "" if they do not."""
     for name in {**was, **now}:
+        if name == events.Recommended.__name__:
+            if name in was and name in now and (where := _other_answer(was[name], now[name])):
+                return where
+            continue  # files made before answers were kept have none
         if name not in now:
             return f"there was a {name}; now there would be none"
         if name not in was:
             return f"there was no {name}; now there would be one"
         if where := difference(was[name], now[name]):
             return where
+    return ""
+
+
+def _other_answer(was: Parts, now: Parts) -> str:
+    """Return how another region would be recommended, or the same one with another mean or std; "" if neither."""
+    if was["node"] != now["node"]:
+        return f"the node recommended was {was['node']} and would be {now['node']}"
+    (mean, std), (mean_now, std_now) = ((parts["mean"], parts["std"]) for parts in (was, now))
+    close = CLOSE_ANSWER * (abs(mean) + std)
+    for name, old, new in (("mean", mean, mean_now), ("std", std, std_now)):
+        if not (abs(old - new) <= close or (math.isnan(old) and math.isnan(new)) or old == new):
+            return f"the {name} recommended was {old!r} and would be {new!r}"
     return ""
 
 
@@ -123,7 +140,7 @@ def _compared(event: Transaction) -> Parts:
 
 def _call(event: Transaction) -> events.Event | None:
     """Return the fact that shows which call made the event; None if it has no facts."""
-    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned, events.Signed
+    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned, events.Signed, events.Recommended
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 

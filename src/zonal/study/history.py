@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
-from zonal.engine.events import Asked
+from zonal.engine.events import Asked, Recommended, Told, Transaction
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
@@ -106,6 +106,15 @@ def told_late(study: Study) -> dict[int, int]:
 def pending_asked(study: Study) -> tuple[Asked, ...]:
     """Return the pending trials as they were asked for: by whom, and what was possible then."""
     return tuple(study._state.pending.values())
+
+
+def recommended_after(events: Iterable[Transaction]) -> list[tuple[int, Recommended | None]]:
+    """Return every trial told, in order, with what was recommended then; None where the file did not keep it."""
+    answers: list[tuple[int, Recommended | None]] = []
+    for transaction in events:
+        answer = next((event for event in transaction if isinstance(event, Recommended)), None)
+        answers += [(event.number, answer) for event in transaction if isinstance(event, Told)]
+    return answers
 
 
 def history(study: Study) -> list[tuple[TrialRecord | Observation, list[Outcome]]]:

@@ -27,6 +27,7 @@ from zonal.engine.events import (
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.spaces import Region, SubsetRegion
 from zonal.storage.journal import Journal
+from zonal.study.history import recommended_after
 from zonal.web.space_data import picture_kind, region_data, space_data
 
 T = TypeVar("T")
@@ -163,6 +164,15 @@ class StudyOverview:
             for number, event in enumerate(self._events(Forbidden))
             if number not in lifted
         ]
+
+    def best(self) -> Mapping[str, Json] | None:
+        """Return what was recommended when the last trial was told; None if the file does not say."""
+        answers = recommended_after(self.events)
+        answer = answers[-1][1] if answers else None
+        if answer is None:
+            return None
+        where = place(self.settings.space.cell(answer.node), answer.row)
+        return {"region": where, "mean": answer.mean, "std": answer.std}
 
     def line(self, name: str) -> Mapping[str, Json]:
         """Return the study's line in the overview, without the answer."""

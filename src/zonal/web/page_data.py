@@ -19,7 +19,7 @@ from zonal.plotting.maps import Map, panels_of
 from zonal.plotting.style import pieces, regions_of
 from zonal.spaces import Node, ProductRegion
 from zonal.study import summary
-from zonal.study.history import failed_rows, leaf_at, n_events, problem_of
+from zonal.study.history import failed_rows, leaf_at, n_events, problem_of, recommended_after
 from zonal.study.study import Study
 from zonal.study.summary import beyond, is_empty
 from zonal.tree import TreeTable
@@ -196,11 +196,15 @@ def _panels(study: Study, at: Mapping[str, Any]) -> Sequence[Mapping[str, Json]]
 
 
 def history(study: Study) -> Mapping[str, Json]:
-    """Return what was recommended after some of the trials, with its posterior at that time."""
+    """Return what was recommended after each of the trials, with its posterior at that time.
+
+    Of a file made before answers were kept, they are computed after some of the trials.
+    """
     columns: Any = [[], [], []]
+    every = all(answer is not None for _, answer in recommended_after(study.events))
     with suppress(StudyFileError):  # no posterior without the user-defined kernel
         columns = best_then(study) if study.measured else columns
-    return dict(zip(("number", "mean", "std"), map(short_numbers, columns), strict=True))
+    return {**dict(zip(("number", "mean", "std"), map(short_numbers, columns), strict=True)), "every": every}
 
 
 def outlook(study: Study, n: int) -> Mapping[str, Json]:

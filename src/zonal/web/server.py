@@ -206,7 +206,7 @@ class Service:
                 return {"name": name, "state": "bad", "error": why}
             kept = entry.kept.get("answer")
             answer = kept[1] if kept is not None and kept[0] == overview.journal.digest(overview.event) else {}
-            best = next(iter(answer.get("best", [])), None)
+            best = next(iter(answer.get("best", [])), None) or overview.best()
             return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
 
         names = await run_in_threadpool(self.folder.names)

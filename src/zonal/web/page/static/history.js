@@ -40,7 +40,7 @@ export class HistoryView {
         s("rect", { width: 22, height: 14, class: "bestband" }),
         s("path", { d: "M1 7H21", class: "bestline" }),
       ),
-      this.study.history?.number.length < this.study.head.measured &&
+      this.study.history?.every === false &&
         h(
           "span",
           {},
@@ -90,7 +90,8 @@ export class HistoryView {
     const cut = (v) => Math.min(y.from, Math.max(y.to, y.px(v))).toFixed(1),
       marks = [];
     const numbers = trials.number.filter((_, i) => trials.value[i] !== null);
-    for (const run of runs(history.number, numbers))
+    const joined = history.every ? [history.number.map((_, i) => i)] : runs(history.number, numbers);
+    for (const run of joined.filter((places) => places.length))
       marks.push(...this.recommended(run, (n) => x.px(n), cut));
     let errors = "",
       dots = "",
