@@ -1,4 +1,4 @@
-"""The generator of gest-api, alone and in libEnsemble."""
+"""The generator of gest-api."""
 
 from __future__ import annotations
 

@@ -102,11 +102,12 @@ def test_500_random_calls_keep_the_budget(tmp_path: Path, study: zn.Study) -> No
 def test_read_only_changes_nothing(tmp_path: Path, study: zn.Study) -> None:
     async def look() -> None:
         async with Client(mcp_server(AgentTools(tmp_path, read_only=True))) as client:
-            for name, fields in {
+            changes: dict[str, dict[str, object]] = {
                 "ask": {},
                 "extend": {"n": 5},
                 "observe": {"region": "x=0..1", "value": 1},
-            }.items():
+            }
+            for name, fields in changes.items():
                 failed, sentence = await call(client, name, study="sky", **fields)
                 assert failed
                 assert "may only read" in sentence

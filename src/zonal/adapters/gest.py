@@ -1,4 +1,4 @@
-"""A generator for engines that speak gest-api (libEnsemble and others): `suggest` regions, `ingest` readings.
+"""A generator for engines that speak gest-api: `suggest` regions, `ingest` readings.
 
 A VOCS names scalars, so the edges of a region are two variables: ``x_low`` and ``x_high`` with the same domain
 are the axis ``x``. The engine's evaluator averages over what lies between them.
@@ -110,7 +110,7 @@ def _axes(vocs: Any) -> dict[str, tuple[float, float]]:
     axes: dict[str, tuple[float, float]] = {}
     for name, variable in vocs.variables.items():
         stem = name.removesuffix(LOW).removesuffix(HIGH)
-        domain = getattr(variable, "domain", None)
+        domain: Any = getattr(variable, "domain", None)
         pair = [getattr(vocs.variables.get(stem + side), "domain", None) for side in (LOW, HIGH)]
         fits = stem != name and domain is not None and pair == [domain, domain]
         require(fits, "a variable must be an edge of a region, with its other edge beside it", name, PAIRS)

@@ -136,7 +136,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
 
 
 def _note_recommended(draft: State) -> None:
-    """Record what is recommended now, of the nodes: the next trial needs the same posterior, and nothing is drawn."""
+    """Record which node is recommended now; its posterior is the one that the next trial needs."""
     if draft.has_no_posterior:
         return
     with contextlib.suppress(ZonalError):  # a user-defined policy may have nothing to recommend yet

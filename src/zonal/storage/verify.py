@@ -109,7 +109,7 @@ def _unlike(was: Parts, now: Parts) -> str:
     return ""
 
 
-def _other_answer(was: Parts, now: Parts) -> str:
+def _other_answer(was: Any, now: Any) -> str:
     """Return how another region would be recommended, or the same one with another mean or std; "" if neither."""
     if was["node"] != now["node"]:
         return f"the node recommended was {was['node']} and would be {now['node']}"
