@@ -234,11 +234,15 @@ def test_a_picture_is_drawn_of_any_space(sky: Path, folder: Path) -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_picture_of_python_is_drawn_from_the_shell_with_its_labels(kind: Kind, folder: Path) -> None:
-    line = ["--axis", "depth=0..30:m", "--smallest", "2", "--noise", "0.1", "--value", "grade", "--unit", "g/t"]
-    zonal("new", "a.db", *(["--axis", "l=0..9"] if kind == "map" else []), *line, "--budget", 9, "--seed", 0)
+    if kind == "pools":
+        (folder / "r.toml").write_text(RECIPES["sequences"])
+        zonal("new", "a.db", "--recipe", "r.toml")
+    else:
+        line = ["--axis", "depth=0..30:m", "--smallest", "2", "--noise", "0.1", "--value", "grade", "--unit", "g/t"]
+        zonal("new", "a.db", *(["--axis", "l=0..9"] if kind == "map" else []), *line, "--budget", 9, "--seed", 0)
     study = zn.Study.open("a.db")
-    for trial in study.ask(5):
-        study.tell(trial, float(trial.region.center[0]))
+    for number, trial in enumerate(study.ask(5)):
+        study.tell(trial, 0.1 * number)
     zonal("plot", "a.db", "--out", "a.svg", "--kind", kind)
     drawn = re.sub(r"<!--|-->", "", (folder / "a.svg").read_text())
     figure: Any = study.plot(kind).figure
