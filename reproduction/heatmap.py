@@ -71,7 +71,7 @@ def _panel(ax: Axes, log: Floats) -> None:
     image = ax.imshow(log, cmap="viridis", aspect="auto")
     low, high = image.get_clim()
     for (i, j), value in np.ndenumerate(log):
-        dark = value < (low + high) / 2  # cividis is lighter the higher the value
+        dark = value < low + 0.45 * (high - low)  # viridis is lighter the higher the value
         ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black")
     ax.set_xticks(range(len(PARTS)), [str(k) for k in PARTS])
     ax.set_yticks(range(len(POINTS)), [str(s) for s in POINTS])

@@ -238,7 +238,18 @@ def test_every_picture_of_python_is_drawn_from_the_shell_with_its_labels(kind: K
         (folder / "r.toml").write_text(RECIPES["sequences"])
         zonal("new", "a.db", "--recipe", "r.toml")
     else:
-        line = ["--axis", "depth=0..30:m", "--smallest", "2", "--noise", "0.1", "--value", "grade", "--unit", "g/t"]
+        line = [
+            "--axis",
+            "depth=0..30:m",
+            "--smallest",
+            "2",
+            "--noise",
+            "0.1",
+            "--value",
+            "grade",
+            "--unit",
+            "g/t",
+        ]
         zonal("new", "a.db", *(["--axis", "l=0..9"] if kind == "map" else []), *line, "--budget", 9, "--seed", 0)
     study = zn.Study.open("a.db")
     for number, trial in enumerate(study.ask(5)):
