@@ -71,6 +71,13 @@ class Power:
         The expected regret of a smallest region picked at random (by weight), without any measurement.
     std : float or None
         Prior standard deviation of f where functions are drawn; None on a table.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> expected = zn.power([(0, 1)], [2, 16], noise=0.1, kernel=zn.RBF(1.0, 0.2), runs=4, jobs=1)
+    >>> expected.mean.shape
+    (2,)
     """
 
     space: Space
