@@ -14,6 +14,7 @@ from zonal.cli import options
 from zonal.cli.trials import budget_line, echo_trials
 from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation, Trial
+from zonal.engine.windows import size_from_text
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.io.files import write_picture
 from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
@@ -24,7 +25,6 @@ from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
-from zonal.study.windows import size_from_text
 
 SHOWN_NODES = 60
 

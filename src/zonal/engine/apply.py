@@ -55,6 +55,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is pending."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
+    if asked.window is not None:
+        _slot_of(state, asked.window, None)
     if state.problem.settings.max_replicates is not None:
         _update_askable(state, asked.row)
     state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
@@ -76,11 +78,10 @@ def _claim(state: State, event: events.Claimed) -> None:
 def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
     number, pending = event.number, state.pending
-    if number in pending:
-        row = pending[number].row
+    asked = state.asked[number]
+    row = asked.row
+    if number in pending:  # else it had failed
         state.pending = _without(pending, number)
-    else:  # it had failed
-        row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
         time, cost = state.spent_on(event)
@@ -89,14 +90,16 @@ def _tell(state: State, event: events.Told) -> None:
         state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
-    state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
+    if asked.window is None:
+        state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
     if event.minus is not None:
-        slot, reference = _slot_of(state, state.region(row), event.minus), _slot_of(state, event.minus, None)
+        slot = _slot_of(state, state.asked_region(asked), event.minus)
+        reference = _slot_of(state, event.minus, None)
         difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
         state.differences = {**state.differences, number: difference}
         _add_reward(state, slot, event, 0.0, weight)
     else:
-        _add_reward(state, state.measured_slot(row), event, state.relative_noise.item(row), weight)
+        _add_reward(state, state.asked_slot(asked), event, state.relative_noise.item(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
@@ -159,9 +162,11 @@ def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list
 
 def _retract_trial(state: State, number: int) -> None:
     """Count a trial as not told."""
-    row = state.asked[number].row
+    asked = state.asked[number]
+    row = asked.row
     state.measured -= 1
-    state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
+    if asked.window is None:
+        state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
     if number in state.costs_paid:
         state.costs_paid = _without(state.costs_paid, number)
     if number in state.differences:

@@ -116,18 +116,19 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
 
 def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
-    draft, number = state.draft(), event.number
-    row = (state.pending if number in state.pending else state.asked)[number].row
+    draft, asked = state.draft(), state.asked[event.number]
+    row = asked.row
     if event.minus is not None:
-        _check_functional(state, state.region(row), event)
+        _check_functional(state, state.asked_region(asked), event)
     else:
-        checks.consistent(state, state.measured_slot(row), event.value, event.sem, state.relative_noise.item(row))
+        noise = state.relative_noise.item(row)
+        checks.consistent(state, state.asked_slot(asked), event.value, event.sem, noise)
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
         draft.apply_event(slope)
     _learn(draft, state.ledger.total, telling=True)
-    if draft.structure.first_child[row] < 0 and has_scale(draft):
+    if asked.window is None and draft.structure.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
     if state.problem.policy.measures_internal_nodes:
         prepare(draft)

@@ -30,8 +30,8 @@ class Trial:
     ----------
     number : int
         Counts the trials of a study from 0.
-    node : (depth, index)
-        Which node of the tree.
+    node : (depth, index) or None
+        Which node of the tree; None for a window, which is none.
     region : Region
         What to measure.
     replicate : int
@@ -53,7 +53,7 @@ class Trial:
     """
 
     number: int
-    node: Node
+    node: Any  # (depth, index); None for a window
     region: Region
     replicate: int
     study: str = field(default="", compare=False)

@@ -15,6 +15,7 @@ from zonal.engine.costs import SLACK, Prices
 from zonal.engine.events import Asked
 from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
 from zonal.engine.initial_design import allowed_share, allowed_within
+from zonal.engine.off_grid import chosen_window, home_of, n_asked
 from zonal.engine.policy import TIE, bound_policy, views
 from zonal.engine.state import State
 from zonal.policies.base import NONE, Reason, RoundCosts, Rows
@@ -38,14 +39,18 @@ def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible 
     """
     draft, draw, time, cost, prices = state.draft(), state.next_stream(), 1.0, 1.0, state.problem.prices
     terms = None if prices is None else _round_costs(draft, prices, by, free)
-    row, time = _choose(draft, state.measured + len(state.pending) + 1, draw, terms, now)
+    window = chosen_window(draft) if terms is None and now is None else None
+    if window is None:
+        row, time = _choose(draft, state.measured + len(state.pending) + 1, draw, terms, now)
+    else:
+        row = home_of(draft, window)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
             checks.payable(draft, cost, draft.region(row))
-    replicate = draft.n_measurements(row) + 1
+    replicate = draft.n_measurements(row) + 1 if window is None else n_asked(draft, window) + 1
     node, limits = draft.structure.node(row), ((), ()) if now is None else (now.within, now.avoid)
-    draft.apply_event(Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits))
+    draft.apply_event(Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits, window))
     return draft.commit()
 
 
@@ -122,6 +127,8 @@ def reason(before: State, asked: Asked) -> tuple[Reason, Rows, Tree]:
         now = Possible(asked.within, asked.avoid)
     terms = None if prices is None else _round_costs(before, prices, asked.by, free=True)
     table = _policy_table(before, terms, now)
+    if asked.window is not None:
+        return "window", NONE, table
     if before.initial_design and next_of_design(before, terms, now) == asked.row:
         return "design", NONE, table
     t = before.measured + len(before.pending) + 1

@@ -273,7 +273,7 @@ class State:
 
     def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
         """Return an overlay with one more trial pending."""
-        weight, slot = asked.time / self.created.time, self.measured_slot(asked.row)
+        weight, slot = asked.time / self.created.time, self.asked_slot(asked)
         expected = self.expected_difference(asked.row)
         if expected is None:
             noise = self.relative_noise.item(asked.row)
@@ -296,7 +296,8 @@ class State:
     @property
     def last_differences(self) -> dict[int, Difference]:
         """The last difference measured at each node, by row."""
-        return {self.asked[number].row: difference for number, difference in self.differences.items()}
+        told = ((self.asked[number], difference) for number, difference in self.differences.items())
+        return {asked.row: difference for asked, difference in told if asked.window is None}
 
     def region(self, row: int) -> Region:
         """Return the region of a row."""
@@ -304,6 +305,18 @@ class State:
         node = int(nodes.depth[row]), int(nodes.index[row])
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
+
+    def asked_region(self, asked: Asked) -> Region:
+        """Return the region of a trial: that of its node, or a window."""
+        return self.region(asked.row) if asked.window is None else asked.window
+
+    def asked_slot(self, asked: Asked) -> int:
+        """Return the slot of what is measured in a trial."""
+        if asked.window is None:
+            return self.measured_slot(asked.row)
+        slot = self.find_slot(asked.window)
+        assert slot is not None  # tracked since it was asked for
+        return slot
 
     def judged_region(self, row: int) -> Region:
         """Return the region of a row as an answer: without a feedback where another one judges than measures."""
@@ -367,7 +380,8 @@ class State:
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
-        return self.told_counts.get(row, 0) + sum(asked.row == row for asked in self.pending.values())
+        pending = (asked for asked in self.pending.values() if asked.window is None)
+        return self.told_counts.get(row, 0) + sum(asked.row == row for asked in pending)
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
@@ -392,7 +406,7 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return self.measured_slot(asked.row), self.relative_noise.item(asked.row), weight
+        return self.asked_slot(asked), self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""

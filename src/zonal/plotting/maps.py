@@ -335,7 +335,7 @@ class Map:
     def _measured(self, ax: Axes) -> None:
         """Outline every region measured; if regions are scattered members, or very many, mark their centres."""
         study = self.study
-        measured = {trial.node: trial.region for trial in told(study)}
+        measured = {trial.region.key: trial.region for trial in told(study)}
         seen = [region for region in measured.values() if self._shows(region)]
         if not seen:
             return

@@ -123,14 +123,14 @@ def tell(
         fact = Told(asked.number, value, sem, note, spent)
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
-            fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
+            fact, beside = _more(study, fact, state.asked_region(asked), slopes, minus)
         pending = asked.number in state.pending
         if not pending and _is_told(study, asked, fact, beside):
             return
         if pending or checks.fits(state, fact):
             after = commands.tell(state, fact, beside)
         else:
-            region = state.region(asked.row)
+            region = state.asked_region(asked)
             taken = spent or asked.time
             seen = Observed(
                 region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note
@@ -138,7 +138,7 @@ def tell(
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
-            _log_measurement(study, f"trial {asked.number}", state.region(asked.row), value)
+            _log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
 
 
 def _more(
@@ -215,7 +215,8 @@ def retract(study: Study, trial: Trial | Observation | int, note: str, by: str |
 def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
     """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
-    region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
+    asked_region = state.asked_region
+    region = state.observed[number][1].region if fact.observed else asked_region(state.asked[number])
     study._commit(commands.correct(state, [fact, *beside]))
     what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
     _log_measurement(study, what, region, value)

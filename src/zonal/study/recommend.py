@@ -21,15 +21,7 @@ from zonal.engine.confidence import HELD, Standing
 from zonal.engine.policy import tie, views
 from zonal.engine.results import Recommendation
 from zonal.engine.state import State
-from zonal.errors import listed, require, truth, whole_number
-from zonal.errors import probability as checked_probability
-from zonal.gp.kernel_families import is_rough
-from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
-from zonal.policies.base import best, candidates
-from zonal.spaces import Region
-from zonal.study.discs import discs
-from zonal.study.queries import NO_REGIONS, judged_region, tree_of
-from zonal.study.windows import (
+from zonal.engine.windows import (
     MAX_COMPARED,
     Obstacles,
     Search,
@@ -42,6 +34,14 @@ from zonal.study.windows import (
     tiling,
     windows_of,
 )
+from zonal.errors import listed, require, truth, whole_number
+from zonal.errors import probability as checked_probability
+from zonal.gp.kernel_families import is_rough
+from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
+from zonal.policies.base import best, candidates
+from zonal.spaces import Region
+from zonal.study.discs import discs
+from zonal.study.queries import NO_REGIONS, judged_region, tree_of
 
 if TYPE_CHECKING:
     from zonal.study.study import Study

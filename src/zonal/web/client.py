@@ -30,6 +30,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
+from zonal.study.history import trial_of
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
@@ -218,6 +219,9 @@ class Remote(Study):
         return new
 
     def _trial(self, answer: TrialAnswer) -> Trial:
+        if answer["region"]["node"] is None:  # a window, which the history has to the last digit
+            state = self._state
+            return trial_of(state, state.asked[answer["trial"]])
         depth, index = answer["region"]["node"]
         node = depth, index
         spends = answer.get("time", 1.0), answer.get("cost", 1.0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from zonal._types import Json
 from zonal.engine.results import Trial
+from zonal.engine.windows import size_from_text
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
@@ -26,7 +27,6 @@ from zonal.study.queries import Side
 from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
 from zonal.study.summary import Answer, jsonable, to_json
-from zonal.study.windows import size_from_text
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report

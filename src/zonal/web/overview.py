@@ -112,7 +112,11 @@ class StudyOverview:
 
     def place(self, asked: Asked) -> Mapping[str, Json]:
         """Return where a trial measures, for the page."""
-        return place(self.settings.space.cell(asked.node), asked.row)
+        return place(self._region(asked), asked.row)
+
+    def _region(self, asked: Asked) -> Region:
+        """Return the region of a trial."""
+        return self.settings.space.cell(asked.node) if asked.window is None else asked.window
 
     def news(self, number: int) -> Mapping[str, Json]:
         """Return a transaction as the page hears of it: when it was written, and the kinds of its events."""
@@ -206,7 +210,7 @@ class StudyOverview:
         columns |= {} if self.settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
-            columns["where"] = [""] * old + [self.settings.space.cell(trial.node).name for trial in asked[old:]]
+            columns["where"] = [""] * old + [self._region(trial).name for trial in asked[old:]]
         return columns
 
     def _earlier(self, past: list[Outcome]) -> Sequence[Mapping[str, Json]]:
