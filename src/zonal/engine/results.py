@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
-State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
+State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted", "set aside"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"pending", "measured", "failed", "cancelled", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "retracted", "set aside"}
     value : float or None
         As told, or as corrected since.
     sem : float or None

@@ -14,6 +14,7 @@ from zonal.engine import checks
 from zonal.engine.costs import SLACK, Prices
 from zonal.engine.events import Asked
 from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
+from zonal.engine.gross_errors import next_repeat
 from zonal.engine.initial_design import allowed_share, allowed_within
 from zonal.engine.policy import TIE, bound_policy, views
 from zonal.engine.state import State
@@ -158,6 +159,10 @@ def _is_informative(state: State, row: int, terms: RoundCosts | None) -> bool:
 
 def _choose(draft: State, t: int, draw: int, terms: RoundCosts | None, now: Possible | None) -> tuple[int, float]:
     """Return the row to measure in round `t`, and for how long; nodes are split as needed."""
+    again = next_repeat(draft, terms, now)
+    if again is not None:
+        row, time = again
+        return row, 1.0 if terms is None else time
     first = next_of_design(draft, terms, now) if draft.initial_design else None
     if first is not None:
         return first, 1.0 if terms is None else _time(draft, first, terms)

@@ -79,6 +79,10 @@ class Member(GaussianBelief):
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
         return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
 
+    def by_slot(self, ledger: ObservationStats) -> tuple[Ints, Floats, Floats]:
+        """Return the footprints measured, with their mean rewards and the noise variances of these."""
+        return ledger.data().by_slot(self.model.noise or 0.0)
+
     def mean_of(self, pairs: AnyPairs) -> Floats:
         """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
         with one_thread():
