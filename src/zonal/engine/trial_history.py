@@ -19,9 +19,8 @@ from zonal.engine.events import (
     Told,
     Transaction,
 )
-from zonal.engine.results import State
+from zonal.engine.results import Source, State
 
-Source = tuple[bool, int]  # whether it is an observation, and its number
 RULE = "the rule on gross errors"  # who set a reading aside, if nobody did
 
 
