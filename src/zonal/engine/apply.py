@@ -14,7 +14,8 @@ import numpy as np
 
 from zonal._types import Flags, Ints
 from zonal.engine import events
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.results import Source
+from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
 from zonal.gp.stats import Reward

@@ -138,7 +138,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
 
 
 def _judged(draft: State, before: State, event: events.Told) -> bool:
-    """Judge whether a reading is a gross error, and, after a fit, all others; return whether models were learned."""
+    """Judge a reading, and, after a fit, all others; return whether this was done, and models were learned."""
     if not draft.problem.doubts_readings:
         return False
     changed = gross_errors.judge(draft, before, event)

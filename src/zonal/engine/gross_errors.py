@@ -1,9 +1,9 @@
 """Readings that may be gross errors: which ones are far off, what is asked for again, and which reading holds.
 
 A reading far from what the models and the other readings expect is not believed alone. It is set aside, out of
-posterior and fits, and the next trial is its region again. If the repeat agrees with it, both count; if not, the one
-further off stays set aside. New readings are compared with what was expected of them; at fits all others are, each
-left out in turn, and those that look far off once more with models that were learned without them.
+posterior and fits, and the next trial is its region again. If the repeat agrees with it, both count; if not, the
+one further off stays set aside. New readings are compared with what was expected of them; at fits all others are,
+each left out in turn, and those that look far off once more with models that were learned without them.
 
 Decided here, applied by `apply.py`. Policies know nothing of it.
 """
@@ -19,8 +19,9 @@ from zonal._types import Floats, Ints
 from zonal.engine.apply import counted_rewards
 from zonal.engine.events import Reinstated, SetAside, Told
 from zonal.engine.expand import ALL, Possible
+from zonal.engine.results import Source
 from zonal.engine.state import State
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.trial_history import outcomes
 from zonal.gp.model_average import Member, Mixture
 from zonal.gp.stats import ObservationStats, Reward
 from zonal.policies.base import RoundCosts
@@ -29,7 +30,7 @@ ENOUGH = 6  # other readings, with fewer of which nothing can be judged
 SURE = 4.0  # standard deviations from what is expected
 MADS = 5.0  # and times as far off as the median reading
 SCREEN, SCREEN_MADS = 2.5, 4.5  # of a reading that is left out under models learned with it
-MOST = 3  # readings left out together when models are learned without them
+MOST = 3  # readings left out together when models are learned without them, and that wait at a time
 
 
 class Deviations(NamedTuple):
@@ -46,7 +47,9 @@ class Deviations(NamedTuple):
         return np.divide(off, self.std, out=np.zeros_like(off), where=self.std > 0)
 
 
-def deviations(mixture: Mixture, ledger: ObservationStats, slots: Sequence[int], rewards: Sequence[Reward]) -> Deviations:
+def deviations(
+    mixture: Mixture, ledger: ObservationStats, slots: Sequence[int], rewards: Sequence[Reward]
+) -> Deviations:
     """Return how far each of all rewards is from what the others say, leaving it out; models are kept.
 
     Under one model this is exact. The weights of the models are those that they would have without the reading.
@@ -70,13 +73,12 @@ def _left_out(
     if len(set(member.slots.tolist())) < member.rows or member.rows < ledger.distinct:
         member = member.from_data(ledger.data())  # a row for each footprint
     off, variance = member.left_out()
-    totals = member.model.mean * np.broadcast_to(member.tracked.totals(member.slots), off.shape)
     of_slot, mean_rewards, left = member.by_slot(ledger)
     row = {slot: at for at, slot in enumerate(member.slots.tolist())}
     line = {slot: at for at, slot in enumerate(of_slot.tolist())}
     means, variances = np.zeros(len(slots)), np.zeros(len(slots))
-    for at, (slot, (reward, known, weight, _)) in enumerate(zip(slots.tolist(), rewards, strict=True)):
-        noise = member.noise_variance(known, weight)
+    for at, (slot, (reward, given, weight, _)) in enumerate(zip(slots.tolist(), rewards, strict=True)):
+        noise = member.noise_variance(given, weight)
         if slot not in row or noise == 0:  # the others imply it, or it is exact
             means[at] = reward
             continue
@@ -135,14 +137,15 @@ def judge(draft: State, before: State, told: Told) -> bool:
 def review(draft: State) -> bool:
     """Judge all readings against each other, after a fit; return whether some were set aside."""
     learner, ledger = draft.problem.learner, draft.ledger
-    if ledger.total <= ENOUGH:
+    room = MOST - len(_waiting(draft))  # else a reading believed by mistake could have all others doubted
+    if ledger.total <= ENOUGH or room < 1:
         return False
     counted = counted_rewards(draft, draft.history)
     slots, rewards = [slot for _, slot, *_ in counted], [reward for _, _, reward, _ in counted]
     sigmas = np.abs(deviations(draft.belief, ledger, slots, rewards).sigmas)
     limit, far = max(SCREEN, SCREEN_MADS * float(np.median(sigmas))), list[int]()
     for at in np.argsort(-sigmas, kind="stable").tolist():
-        if sigmas[at] <= limit or len(far) == MOST:
+        if sigmas[at] <= limit or len(far) == room:
             break
         if _may_doubt(draft, counted[at][0]):
             far.append(at)
@@ -174,7 +177,7 @@ def release(draft: State) -> bool:
 
 
 def next_repeat(state: State, terms: RoundCosts | None, now: Possible | None) -> tuple[int, float] | None:
-    """Return the node to measure again, and for how long, of what is possible `now` and can be paid; None if none."""
+    """Return the node to measure again, and for how long, if it is possible `now` and can be paid; else None."""
     pending = {asked.row for asked in state.pending.values()}
     for number, row in _waiting(state):
         if row in pending or not can_repeat(state, row):
@@ -196,13 +199,11 @@ def can_repeat(state: State, row: int) -> bool:
 
 def _waiting(state: State) -> list[tuple[int, int]]:
     """Return the trials that wait for a repeat, with their rows, the earliest doubt first."""
-    return [
-        (number, state.asked[number].row) for (_, number), doubt in state.set_aside.items() if doubt.waits
-    ]
+    return [(number, state.asked[number].row) for (_, number), doubt in state.set_aside.items() if doubt.waits]
 
 
 def _may_doubt(state: State, source: Source) -> bool:
-    """Tell whether a reading that counts may be set aside by the rule: a trial's own average, not confirmed yet."""
+    """Tell whether the rule may set a reading aside that counts: a trial's own average, not confirmed yet."""
     observed, number = source
     if observed or source in state.believed or number in state.differences:
         return False

@@ -123,6 +123,9 @@ def reason(before: State, asked: Asked) -> tuple[Reason, Rows, Tree]:
         now = Possible(asked.within, asked.avoid)
     terms = None if prices is None else _round_costs(before, prices, asked.by, free=True)
     table = _policy_table(before, terms, now)
+    repeat = next_repeat(before, terms, now)
+    if repeat is not None and repeat[0] == asked.row:
+        return "repeat", NONE, table
     if before.initial_design and next_of_design(before, terms, now) == asked.row:
         return "design", NONE, table
     t = before.measured + len(before.pending) + 1

@@ -260,8 +260,8 @@ class Problem:
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
-        # Whether a reading far from all others is measured again before it is believed: by default if the policy is
-        # the default, and not where every reading is exact.
+        # Whether a reading far from all others is measured again before it is believed: by default if the policy
+        # is the default, and not where every reading is exact.
         by_default = isinstance(self.policy, KnowledgeGradient) and settings.noise != 0
         self.doubts_readings = by_default if settings.gross_errors is None else settings.gross_errors
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits

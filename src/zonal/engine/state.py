@@ -23,8 +23,8 @@ from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
 from zonal.engine.events import Asked, Created, Event, Observed, SetAside, Signed, Told, Transaction
 from zonal.engine.log import Log
+from zonal.engine.results import Source
 from zonal.engine.settings import Problem, Settings
-from zonal.engine.trial_history import Source
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState

@@ -19,9 +19,8 @@ from zonal._types import Flags, Floats
 from zonal.engine import confidence, policy
 from zonal.engine.confidence import HELD, Standing
 from zonal.engine.policy import tie, views
-from zonal.engine.results import Recommendation
+from zonal.engine.results import Recommendation, Source
 from zonal.engine.state import State
-from zonal.engine.trial_history import Source
 from zonal.errors import listed, require, truth, whole_number
 from zonal.errors import probability as checked_probability
 from zonal.gp.kernel_families import is_rough

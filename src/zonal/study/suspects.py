@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,13 +9,12 @@ import numpy as np
 
 from zonal.engine.apply import counted_rewards
 from zonal.engine.gross_errors import deviations, expected
-from zonal.engine.results import Observation, TrialRecord
+from zonal.engine.results import Observation, Source, TrialRecord
 from zonal.engine.state import State
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput
 from zonal.gp.stats import Reward
 from zonal.io.result_table import Cell, Listing, counted, labelled
-from zonal.kernels.feedback import footprints_of
 from zonal.spaces import ContinuousAxis, ProductRegion, Region, SubsetRegion
 from zonal.study.history import history
 
@@ -65,13 +63,10 @@ def suspects(study: Study) -> Listing:
         "observation": [number if observed else None for (observed, number), *_ in rows],
         "note": [note for _, note in shown],
     }
-    columns = {name: cells for name, cells in columns.items() if name in ("number", "state") or any(_said(cells))}
+    empty = [name for name, cells in columns.items() if not set(cells) - {None, ""} and name != "number"]
+    columns = {name: cells for name, cells in columns.items() if name not in empty or not rows}
     title = f"{counted(len(rows), 'reading')}, the likeliest mistakes first"
     return Listing(title, joined(columns, [record.region for record, _ in shown], "reading"))
-
-
-def _said(cells: Sequence[Cell]) -> list[bool]:
-    return [cell not in (None, "") for cell in cells]
 
 
 def _source(record: TrialRecord | Observation) -> Source:
@@ -79,15 +74,14 @@ def _source(record: TrialRecord | Observation) -> Source:
 
 
 def _judged(state: State) -> list[tuple[Source, float, float, float]]:
-    """Return every reading, set aside or not: what is expected of it, the std, and by how many it is above that."""
+    """Return every reading, set aside or not: what is expected of it, the std, and by how many it is above."""
     every, sign = readings(state), state.problem.sign
     rows: list[tuple[Source, float, float, float]] = []
     if every:
-        off = deviations(
-            state.belief, state.ledger, [each.slot for each in every], [each.reward for each in every]
-        )
-        columns = zip(every, (sign * off.expected).tolist(), off.std.tolist(), off.sigmas.tolist(), strict=True)
-        rows = [(each.source, mean, std, sign * sigmas) for each, mean, std, sigmas in columns]
+        sources, slots, rewards = zip(*every, strict=True)
+        off = deviations(state.belief, state.ledger, slots, rewards)
+        columns = (sign * off.expected).tolist(), off.std.tolist(), (sign * off.sigmas).tolist()
+        rows = list(zip(sources, *columns, strict=True))
     for source in state.set_aside:
         slot, noise, time = state.source_of(*source)
         last = outcomes(state.history)[source][-1]
@@ -117,6 +111,14 @@ def set_aside_line(study: Study) -> str:
     return f"not counted: {'; '.join(parts)}\n" if parts else ""
 
 
+def hanging(hangs_on: Sequence[str]) -> str:
+    """Return whether the answer hangs on single readings, as a sentence."""
+    if not hangs_on:
+        return "The answer survives the deletion of any one reading."
+    names = ", ".join(hangs_on)
+    return f"Without any one of these readings the answer would move by more than half of itself: {names}."
+
+
 # Whether the answer survives the deletion of any one reading.
 
 Answers = Callable[[State], list[Region]]  # the first answers in a state
@@ -130,8 +132,8 @@ def hangs_on(state: State, answers: Answers) -> list[Source]:
     *_, answer = answers(state)
     every = readings(state)
     return [
-        each.source
-        for at, each in enumerate(every)
+        reading.source
+        for at, reading in enumerate(every)
         if not any(overlap(answer, other) >= HALF for other in answers(without(state, every, at)))
     ]
 
@@ -139,7 +141,7 @@ def hangs_on(state: State, answers: Answers) -> list[Source]:
 def without(state: State, every: Sequence[Reading], at: int) -> State:
     """Return the state without one of its readings, under the same models with the same weights."""
     slot = every[at].slot
-    kept = [each.reward for other, each in enumerate(every) if each.slot == slot and other != at]
+    kept = [other.reward for place, other in enumerate(every) if other.slot == slot and place != at]
     after, ledger = state.draft(), state.ledger.with_rewards(slot, kept)
     after.posterior = state.posterior.under_same_weights(ledger)
     return after
@@ -159,7 +161,7 @@ def overlap(region: Region, other: Region) -> float:
                 share *= (mask & int(theirs[0])).bit_count() / mask.bit_count()
         return share
     if isinstance(region, SubsetRegion) and isinstance(other, SubsetRegion):
-        shared = np.isin(region.members, other.members)
+        inside = np.isin(region.members, other.members)
         weights = np.asarray(region.weights)
-        return float(weights[shared].sum() / weights.sum()) if weights.sum() > 0 else math.nan
+        return float(weights[inside].sum() / weights.sum())
     return float(region.key == other.key)
