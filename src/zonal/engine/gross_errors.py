@@ -29,6 +29,7 @@ from zonal.policies.base import RoundCosts
 ENOUGH = 6  # other readings, with fewer of which nothing can be judged
 SURE = 4.0  # standard deviations from what is expected
 MADS = 5.0  # and times as far off as the median reading
+SPREAD = 1.0  # and times the median deviation of readings from their median: less does little harm
 SCREEN, SCREEN_MADS = 2.5, 4.5  # of a reading that is left out under models learned with it
 MOST = 3  # readings left out together when models are learned without them, and that wait at a time
 
@@ -116,7 +117,7 @@ def judge(draft: State, before: State, told: Told) -> bool:
     sign = draft.problem.sign
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
     off = abs(reward - mean)
-    doubtful = off > SURE * std and off > MADS * std * _typical(before)
+    doubtful = off > max(SURE * std, SPREAD * _spread(before)) and off > MADS * std * _typical(before)
     waiting = [number for number, row in _waiting(before) if row == asked.row]
     for number in waiting:
         other = sign * _value(draft, number)
@@ -158,11 +159,11 @@ def review(draft: State) -> bool:
     without = draft.draft()
     fit = learner.learn(None, rest, draft.tracked) if learner.learns else draft.fit_state.fit
     without.posterior = draft.posterior.from_scratch(fit, rest)
-    changed, typical = False, _typical(without)
+    changed, typical, spread = False, _typical(without), SPREAD * _spread(without)
     for at in far:
         reward, variance, weight, _ = rewards[at]
         mean, std = expected(without, slots[at], variance, weight)
-        if abs(reward - mean) > max(SURE, MADS * typical) * std:
+        if abs(reward - mean) > max(max(SURE, MADS * typical) * std, spread):
             draft.apply_event(_doubt(draft, counted[at][0], mean, std, waits=True))
             changed = True
     return changed
@@ -222,6 +223,13 @@ def _typical(state: State) -> float:
         off, variance = member.left_out()
         medians.append(float(np.median(np.abs(off) / np.sqrt(variance))) if len(off) else 0.0)
     return float(state.belief.weights @ medians)
+
+
+def _spread(state: State) -> float:
+    """Return the median distance of mean readings from their median."""
+    data = state.ledger.data(total_weights=state.tracked.total_weights)
+    means = data.mean[data.averages]
+    return float(np.median(np.abs(means - np.median(means)))) if len(means) else 0.0
 
 
 def _value(state: State, number: int) -> float:
