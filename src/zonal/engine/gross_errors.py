@@ -1,15 +1,17 @@
 """Readings that may be gross errors: which ones are far off, what is asked for again, and which reading holds.
 
 A reading far from what the models and the other readings expect is not believed alone. It is set aside, out of
-posterior and fits, and the next trial is its region again. If the repeat agrees with it, both count; if not, the
-one further off stays set aside. New readings are compared with what was expected of them; at fits all others are,
-each left out in turn, and those that look far off once more with models that were learned without them.
+posterior and fits, and the next trial is its region again. If the repeat agrees with it (closer to it than to what
+is expected, or as close as noise explains), both count; if not, the one further off stays set aside. New readings
+are compared with what was expected of them; at fits all others are, each left out in turn, and those that look far
+off once more with models that were learned without them.
 
 Decided here, applied by `apply.py`. Policies know nothing of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,9 +29,9 @@ from zonal.gp.stats import ObservationStats, Reward
 from zonal.policies.base import RoundCosts
 
 ENOUGH = 6  # other readings, with fewer of which nothing can be judged
-SURE = 4.0  # standard deviations from what is expected
+SURE = 4.5  # standard deviations from what is expected
 MADS = 5.0  # and times as far off as the median reading
-SPREAD = 1.0  # and times the median deviation of readings from their median: less does little harm
+ALIKE = 3.0  # standard deviations of their difference: two readings closer than this agree
 SCREEN, SCREEN_MADS = 2.5, 4.5  # of a reading that is left out under models learned with it
 MOST = 3  # readings left out together when models are learned without them, and that wait at a time
 
@@ -117,11 +119,12 @@ def judge(draft: State, before: State, told: Told) -> bool:
     sign = draft.problem.sign
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
     off = abs(reward - mean)
-    doubtful = off > max(SURE * std, SPREAD * _spread(before)) and off > MADS * std * _typical(before)
+    doubtful = off > SURE * std and off > MADS * std * _typical(before)
+    alike = ALIKE * math.sqrt(2) * _noise(before, variance, weight)
     waiting = [number for number, row in _waiting(before) if row == asked.row]
     for number in waiting:
         other = sign * _value(draft, number)
-        if abs(other - reward) < off:
+        if abs(other - reward) < max(off, alike):
             draft.apply_event(Reinstated(number, False, True, told.number))
             return True
         if not doubtful or off < abs(other - mean):
@@ -159,11 +162,11 @@ def review(draft: State) -> bool:
     without = draft.draft()
     fit = learner.learn(None, rest, draft.tracked) if learner.learns else draft.fit_state.fit
     without.posterior = draft.posterior.from_scratch(fit, rest)
-    changed, typical, spread = False, _typical(without), SPREAD * _spread(without)
+    changed, typical = False, _typical(without)
     for at in far:
         reward, variance, weight, _ = rewards[at]
         mean, std = expected(without, slots[at], variance, weight)
-        if abs(reward - mean) > max(max(SURE, MADS * typical) * std, spread):
+        if abs(reward - mean) > max(SURE, MADS * typical) * std:
             draft.apply_event(_doubt(draft, counted[at][0], mean, std, waits=True))
             changed = True
     return changed
@@ -225,11 +228,10 @@ def _typical(state: State) -> float:
     return float(state.belief.weights @ medians)
 
 
-def _spread(state: State) -> float:
-    """Return the median distance of mean readings from their median."""
-    data = state.ledger.data(total_weights=state.tracked.total_weights)
-    means = data.mean[data.averages]
-    return float(np.median(np.abs(means - np.median(means)))) if len(means) else 0.0
+def _noise(state: State, variance: float | None, weight: float) -> float:
+    """Return the standard deviation of the noise of a reading, averaged over models."""
+    members = state.belief.members
+    return math.sqrt(state.belief.weights @ [member.noise_variance(variance, weight) for member in members])
 
 
 def _value(state: State, number: int) -> float:
