@@ -121,7 +121,7 @@ def _observe(state: State, event: events.Observed) -> None:
     state.observed = state.observed.plus((slot, event))
 
 
-def _amend(state: State, event: events.Amended | events.Doubted) -> None:
+def _amend(state: State, event: events.Amended | events.Judged) -> None:
     """Recount the rewards of a footprint after its readings changed; splits already made stay."""
     problem, source = state.problem, (event.observed, event.number)
     slot, _, weight = state.source_of(event.observed, event.number)

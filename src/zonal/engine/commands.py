@@ -223,7 +223,7 @@ def correct(state: State, amendments: Sequence[events.Amended]) -> State:
     return draft.commit()
 
 
-def doubt(state: State, event: events.Doubted) -> State:
+def doubt(state: State, event: events.Judged) -> State:
     """Set a reading aside, or reinstate it, as a person says; learn the models from scratch."""
     draft = state.draft()
     draft.apply_event(event)

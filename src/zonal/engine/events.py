@@ -207,7 +207,7 @@ class Signed(NamedTuple):
 
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
-Doubted = SetAside | Reinstated
+Judged = SetAside | Reinstated
 Event = (
     Created
     | Split
@@ -216,7 +216,7 @@ Event = (
     | Forbidden
     | Observed
     | Amended
-    | Doubted
+    | Judged
     | Fitted
     | ModelWarned
     | Extended

@@ -186,19 +186,19 @@ function actions(page, i) {
   if (t.state[i] === "failed" && t.row[i] in (page.study.head.failed ?? {}))
     return link("allow", "allow again what failed: trial", () => allow(page, i));
   if (t.state[i] === "set aside")
-    return link("reinstate", "reinstate trial", () => doubt(page, i, "reinstate"));
+    return link("reinstate", "reinstate trial", () => judge(page, i, "reinstate"));
   if (t.state[i] !== "measured") return "";
   return [
     link("correct", "correct trial", () => change(page, i, false)),
     " ",
-    link("set aside", "set aside trial", () => doubt(page, i, "set-aside")),
+    link("set aside", "set aside trial", () => judge(page, i, "set-aside")),
     " ",
     link("retract", "retract trial", () => change(page, i, true)),
   ];
 }
 
 /** Let a reading no longer count, as a gross error, or count again. */
-function doubt(page, i, what) {
+function judge(page, i, what) {
   const n = page.study.trials.number[i],
     aside = what === "set-aside";
   dialogue(
