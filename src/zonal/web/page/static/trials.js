@@ -191,9 +191,9 @@ function actions(page, i) {
   return [
     link("correct", "correct trial", () => change(page, i, false)),
     " ",
-    link("set aside", "set aside trial", () => judge(page, i, "set-aside")),
-    " ",
     link("retract", "retract trial", () => change(page, i, true)),
+    " ",
+    link("set aside", "set aside trial", () => judge(page, i, "set-aside")),
   ];
 }
 
