@@ -25,6 +25,7 @@ from zonal.study import sheets, summary
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
+from zonal.study.suspects import hanging, set_aside_line
 
 SHOWN_NODES = 60
 
@@ -82,6 +83,23 @@ def recommend(
 
 
 @options.study_command()
+@options.number_option("-k", default=10, help="Number of readings to list.")
+@options.json_option
+def suspects(study: Study, k: int, as_json: bool) -> None:
+    """Which readings may be mistakes: each beside what all others expect of it, the farthest off first.
+
+    Also whether the answer hangs on a single reading.
+    """
+    listing, hangs_on = study.suspects(), () if is_empty(study) else study.recommend().hangs_on
+    if as_json:
+        options.echo_json({"title": listing.title, "columns": listing.columns, "hangs_on": list(hangs_on)})
+        return
+    options.echo_table(Listing(listing.title, {name: cells[:k] for name, cells in listing.columns.items()}))
+    if not is_empty(study):
+        click.echo(f"\n{hanging(hangs_on)}")
+
+
+@options.study_command()
 @options.number_option("-k", default=5, help="Number of best regions to list.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
 @options.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
@@ -101,6 +119,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         _echo_best(study, overview)
     elif overview["best"]:
         click.echo(f"\n{UNMEASURED}")
+    if aside := set_aside_line(study):
+        click.echo(f"\n{aside.rstrip()}")
     if study.pending:
         click.echo("\npending")
         echo_trials(study, study.pending)

@@ -412,6 +412,46 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
     options.echo_err(f"retracted: {', '.join(map(corrected, records))}. {budget_line(study)}")
 
 
+@options.study_command()
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--note", default="", help="Why.")
+@observation_option
+@options.by_option
+def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
+    """Let readings no longer count, as gross errors; their trials stay paid for.
+
+    Everything is as if they were not known, except that regions already split stay split. `zonal suspects` lists
+    the likeliest mistakes, `zonal reinstate` undoes it.
+    """
+    numbers = dict.fromkeys(numbered(study, trial, "measured", observation) for trial in trials)
+    records = [operations.recorded(study, number, observation) for number in numbers]
+
+    def change(draft: Study) -> None:
+        for record in records:
+            draft.set_aside(record, note, by=by)
+
+    operations.together(study, change)
+    options.echo_err(f"set aside: {', '.join(map(corrected, records))}. {budget_line(study)}")
+
+
+@options.study_command()
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--note", default="", help="Why.")
+@observation_option
+@options.by_option
+def reinstate(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
+    """Let readings that were set aside, by Zonal or by hand, count again; from then on they are believed."""
+    numbers = dict.fromkeys(numbered(study, trial, "set aside", observation) for trial in trials)
+    records = [operations.recorded(study, number, observation) for number in numbers]
+
+    def change(draft: Study) -> None:
+        for record in records:
+            draft.reinstate(record, note, by=by)
+
+    operations.together(study, change)
+    options.echo_err(f"reinstated: {', '.join(map(corrected, records))}. {budget_line(study)}")
+
+
 def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
     """Return the value of a trial or an observation, before and after a correction."""
 

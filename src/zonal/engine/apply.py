@@ -14,7 +14,8 @@ import numpy as np
 
 from zonal._types import Flags, Ints
 from zonal.engine import events
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.results import Source
+from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
 from zonal.gp.stats import Reward
@@ -60,7 +61,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     if state.problem.settings.max_replicates is not None:
         _update_askable(state, asked.row)
     state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
-    if (asked.within or asked.avoid) and asked.row not in state.initial_design:
+    repeats = asked.row in state.waiting_rows
+    if repeats or ((asked.within or asked.avoid) and asked.row not in state.initial_design):
         state.n_beside_design += 1
     if asked.draw == state.rng_streams:
         state.rng_streams += 1
@@ -122,13 +124,20 @@ def _observe(state: State, event: events.Observed) -> None:
     state.observed = state.observed.plus((slot, event))
 
 
-def _amend(state: State, event: events.Amended) -> None:
-    """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    problem = state.problem
+def _amend(state: State, event: events.Amended | events.Judged) -> None:
+    """Recount the rewards of a footprint after its readings changed; splits already made stay."""
+    problem, source = state.problem, (event.observed, event.number)
     slot, _, weight = state.source_of(event.observed, event.number)
     rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
     state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
-    if isinstance(event, events.Retracted) and not event.observed:
+    state.believed = state.believed - {source}
+    state.set_aside = {other: doubt for other, doubt in state.set_aside.items() if other != source}
+    if isinstance(event, events.SetAside):
+        state.set_aside = {**state.set_aside, source: event}
+    elif isinstance(event, events.Reinstated):
+        agreeing = set() if event.agrees is None else {(False, event.agrees)}
+        state.believed = state.believed | {source} | agreeing
+    elif isinstance(event, events.Retracted) and not event.observed:
         _retract_trial(state, event.number)
     elif isinstance(event, events.Corrected) and not event.observed and event.number in state.differences:
         variance = (event.sem or 0.0) ** 2 * weight
@@ -150,7 +159,7 @@ def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list
     """Return every reward that counts: whose it is, its slot, itself, and whether it has a standard error."""
     counted = []
     for (observed, number), (*_, last) in outcomes(history).items():
-        if last.value is None:
+        if last.value is None or last.state == "set aside":
             continue
         slot, noise, time = state.source_of(observed, number)
         time = time if last.time is None else last.time / state.created.time
@@ -381,6 +390,8 @@ APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Observed: _observe,
     events.Corrected: _amend,
     events.Retracted: _amend,
+    events.SetAside: _amend,
+    events.Reinstated: _amend,
     events.ModelWarned: _warn,
     events.Extended: _extend,
     events.Noted: _ignore,

@@ -153,6 +153,33 @@ class Retracted(NamedTuple):
     by: str  # who retracted it
 
 
+class SetAside(NamedTuple):
+    """A reading no longer counts, as it may be a gross error; its budget, count and round stay.
+
+    What was expected of it is what the models and the other readings say, in the user's units.
+    """
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    by_rule: bool  # whether the rule did it, and not a person
+    waits: bool  # whether it waits for a repeat of its region, which decides
+    expected: float | None  # mean of what was expected; None if a person set it aside
+    std: float | None  # its standard deviation, noise included
+    note: str = ""  # why, if a person did it
+    by: str = ""  # who
+
+
+class Reinstated(NamedTuple):
+    """A reading that was set aside counts again, and is believed from now on, until it is corrected."""
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    by_rule: bool  # whether the rule did it, and not a person
+    agrees: int | None  # the trial whose reading agrees with it; None if a person did it, or no repeat is possible
+    note: str = ""  # why, if a person did it
+    by: str = ""  # who
+
+
 class Fitted(NamedTuple):
     """The models were learned again, from all rewards so far."""
 
@@ -181,6 +208,7 @@ class Signed(NamedTuple):
 
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
+Judged = SetAside | Reinstated
 Event = (
     Created
     | Split
@@ -189,6 +217,7 @@ Event = (
     | Forbidden
     | Observed
     | Amended
+    | Judged
     | Fitted
     | ModelWarned
     | Extended

@@ -40,7 +40,7 @@ def chosen_window(state: State) -> ProductRegion | None:
         region = search.region(windows, at)
         if state.find(region) is not None:
             return None  # a cell after all: the policy chooses among them
-        if obstacles.allows(region) and _may_be_repeated(state, region):
+        if obstacles.allows(region) and may_be_repeated(state, region):
             return region
     return None
 
@@ -75,7 +75,7 @@ def _log_gains(state: State, windows: Windows) -> Floats:
     return total
 
 
-def _may_be_repeated(state: State, region: Region) -> bool:
+def may_be_repeated(state: State, region: Region) -> bool:
     """Tell whether a window was not yet measured as often as regions may be."""
     most = state.problem.settings.max_replicates
     return most is None or n_asked(state, region) < most

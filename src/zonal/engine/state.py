@@ -21,8 +21,9 @@ from zonal._types import Flags, Floats, Ints
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
-from zonal.engine.events import Asked, Created, Event, Observed, Signed, Told, Transaction
+from zonal.engine.events import Asked, Created, Event, Observed, SetAside, Signed, Told, Transaction
 from zonal.engine.log import Log
+from zonal.engine.results import Source
 from zonal.engine.settings import Problem, Settings
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
@@ -95,6 +96,8 @@ class State:
         self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
         self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
+        self.set_aside: dict[Source, SetAside] = {}  # readings that do not count, as they may be gross errors
+        self.believed: frozenset[Source] = frozenset()  # readings that a repeat, or a person, confirmed
         self.rng_streams = 0  # of random numbers, in use or free again
         self.free_streams: tuple[int, ...] = ()  # those of cancelled trials
         self.n_beside_design = 0  # trials asked for where little was possible, besides the initial design
@@ -373,6 +376,11 @@ class State:
     def next_stream(self) -> int:
         """Return the stream of random numbers of the next trial: the lowest that is free."""
         return min(self.free_streams) if self.free_streams else self.rng_streams
+
+    @property
+    def waiting_rows(self) -> set[int]:
+        """The nodes with a reading that waits for a repeat."""
+        return {self.asked[number].row for (_, number), doubt in self.set_aside.items() if doubt.waits}
 
     def n_averages_told(self, row: int) -> int:
         """Return the number of trials told as averages of a node."""

@@ -21,7 +21,7 @@ from zonal.engine.state import State
 from zonal.errors import InvalidInput, mapped, reject, require
 from zonal.kernels.feedback import Footprints
 from zonal.policies.base import OPTIMISM, candidates
-from zonal.spaces import Axis, AxisSpace, ContinuousAxis, ProductRegion
+from zonal.spaces import Axis, AxisSpace, ContinuousAxis, ProductRegion, Region
 from zonal.spaces.base import ROUNDING, Overlapping
 
 STARTS = 16  # cells from which the search starts
@@ -118,6 +118,10 @@ class Obstacles:
                     both &= (ours.astype(np.int64) & theirs.astype(np.int64)) > 0
             touched = np.asarray(both.any(axis=1))
         return ~touched
+
+    def permits(self, region: Region) -> bool:
+        """Tell whether a region that was asked for before still touches none of the regions."""
+        return not any(region.overlaps(other) for other in self.regions)
 
     def allows(self, region: ProductRegion) -> bool:
         """Tell whether the user-defined function allows a window."""

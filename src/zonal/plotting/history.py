@@ -32,7 +32,7 @@ MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
 MAX_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
-MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
+MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "set aside": "2", "pending": "|"}
 
 
 def plot_history(study: Study, ax: Axes | None = None) -> Axes:

@@ -114,8 +114,9 @@ class RngFactory(Protocol):
 
 Choice = int | tuple[int, float]  # a row, perhaps with a time
 # Why a region is measured: for the initial design, the largest gain, by the guard, as never covered, for its upper
-# bound, or by another rule of the policy.
-Reason = Literal["design", "gain", "guard", "uncovered", "bound", "rule", "window"]
+# bound, by another rule of the policy, late in a campaign between the cells, or, whatever the policy says, since a
+# reading of it may be a gross error.
+Reason = Literal["repeat", "design", "gain", "guard", "uncovered", "bound", "rule", "window"]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ from zonal.engine.events import (
     Forbidden,
     Noted,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Told,
 )
 from zonal.engine.expand import Possible, possible
@@ -210,6 +212,27 @@ def retract(study: Study, trial: Trial | Observation | int, note: str, by: str |
             and (observed, number) != (True, other)
         ]
         _amend(study, fact, was.value, beside)
+
+
+def set_aside(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
+    """Let a reading no longer count: see `Study.set_aside`."""
+    with study._writing(partly=True):
+        number, observed = _measurement(study, trial)
+        checks.counted(study._state, number, observed)
+        doubt = study._state.set_aside.get((observed, number))
+        if doubt is None or doubt.waits:
+            fact = SetAside(number, observed, False, False, None, None, text(note, "a note"), _who(by))
+            study._commit(commands.doubt(study._state, fact))
+
+
+def reinstate(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
+    """Let a reading that was set aside count again: see `Study.reinstate`."""
+    with study._writing(partly=True):
+        number, observed = _measurement(study, trial)
+        checks.counted(study._state, number, observed)
+        if (observed, number) in study._state.set_aside:
+            fact = Reinstated(number, observed, False, None, text(note, "a note"), _who(by))
+            study._commit(commands.doubt(study._state, fact))
 
 
 def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Retracted] = ()) -> None:

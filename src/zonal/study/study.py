@@ -29,7 +29,9 @@ from zonal.engine.events import (
     Forbidden,
     ModelWarned,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Told,
     Transaction,
     Unblocked,
@@ -70,7 +72,17 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import operations, optimize, point_search, queries, recommend, signatures, sizes, summary
+from zonal.study import (
+    operations,
+    optimize,
+    point_search,
+    queries,
+    recommend,
+    signatures,
+    sizes,
+    summary,
+    suspects,
+)
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -143,6 +155,10 @@ class Study(metaclass=Named):
         any.
     cost_unit : str
         The unit of costs, for tables and messages.
+    gross_errors : bool, optional
+        Whether a reading far from what the models and the other readings expect is measured again before it is
+        believed; see `suspects`. By default for the default policy, unless noise is 0. False for instruments that
+        never err.
 
     Examples
     --------
@@ -715,6 +731,80 @@ class Study(metaclass=Named):
             key,
             Retracted,
             lambda study: operations.retract(study, trial, note, by),
+            signatures.nothing_again,
+        )
+
+    def set_aside(
+        self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
+        """Let a reading no longer count, as a gross error; its trial stays paid for, and `reinstate` undoes it.
+
+        The model is learned again from the other readings. The reading is not deleted: tables and the history keep
+        it. One that should never have been told is retracted instead.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was measured, or its number, or what `observe` returned.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who does it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 7.0)
+        >>> study.set_aside(0, note="the lamp flickered")
+        >>> study.trials[0].state, study.trials[0].value, study.remaining
+        ('set aside', 7.0, 8)
+        """
+        signatures.signed(
+            self,
+            None,
+            key,
+            SetAside,
+            lambda study: operations.set_aside(study, trial, note, by),
+            signatures.nothing_again,
+        )
+
+    def reinstate(
+        self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
+        """Let a reading that was set aside, by the rule or by a person, count again.
+
+        From then on the rule believes it, until it is corrected.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial whose reading was set aside, or its number, or what `observe` returned.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who does it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 7.0)
+        >>> study.set_aside(0)
+        >>> study.reinstate(0, note="it was right")
+        >>> study.trials[0].state
+        'measured'
+        """
+        signatures.signed(
+            self,
+            None,
+            key,
+            Reinstated,
+            lambda study: operations.reinstate(study, trial, note, by),
             signatures.nothing_again,
         )
 
@@ -1433,6 +1523,24 @@ class Study(metaclass=Named):
         [0.7]
         """
         return summary.table(self, history)
+
+    def suspects(self) -> Listing:
+        """Return every reading beside what the models and the others expect of it, the likeliest mistakes first.
+
+        The columns are number, region, one per axis, feature or level, value, what is expected without this
+        reading with its standard deviation (noise included), by how many standard deviations the value is above
+        that, and the state. A reading that "waits for a repeat" does not count until its region was measured
+        again; one that is "set aside" does not count at all.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: 7.0 if region.bounds[0, 0] == 0.5 else 0.0)
+        >>> study.suspects()["sigmas"][0] > 4
+        True
+        """
+        return suspects.suspects(self)
 
     def top(self, k: int = TOP) -> Listing:
         """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.

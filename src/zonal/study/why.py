@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 UNLIKELY = 0.001  # readings that are less probable are left out of the sentences
 MAX_QUESTIONS = 256  # regions whose gain a region of the user is compared with
 REASONS: dict[Reason, str] = {
+    "repeat": "a reading of it was far from what all others expect, and is not believed alone",
     "design": "it belongs to the initial design, which covers the space evenly",
     "gain": "its reading is expected to raise the mean of the best region most",
     "guard": "the guard asks for it: it follows the highest readings and trusts no model",
@@ -106,7 +107,7 @@ class WhyTrial(Explanation):
     trial : int or None
         Its number; None for the measurement that would be asked for next.
     region : Region
-    reason : {"design", "gain", "guard", "uncovered", "bound", "rule", "window"}
+    reason : {"repeat", "design", "gain", "guard", "uncovered", "bound", "rule", "window"}
     answer : Region or None
         The best region on the grid before the reading; None where the policy has another rule for its answer.
     expected, std : float

@@ -197,6 +197,11 @@ def _pending(study: Study) -> Answer:
     }
 
 
+def _suspects(study: Study) -> Answer:
+    listing, answer = study.suspects(), study.recommend()
+    return {"title": listing.title, "columns": listing.columns, "hangs_on": list(answer.hangs_on)}
+
+
 def _settings(study: Study) -> Answer:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
@@ -218,6 +223,7 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
     "/sizes": lambda study: study.sizes().columns,
+    "/suspects": _suspects,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,
     "/settings": _settings,

@@ -63,8 +63,9 @@ export class HistoryView {
       if (v < low) low = v;
       if (v > high) high = v;
     };
+    const counts = (i) => trials.value[i] !== null && trials.state[i] !== "set aside";
     trials.value.forEach((v, i) => {
-      if (v !== null) {
+      if (counts(i)) {
         take(v - (trials.sem[i] ?? 0));
         take(v + (trials.sem[i] ?? 0));
       }
@@ -99,7 +100,7 @@ export class HistoryView {
       crosses = "";
     trials.number.forEach((n, i) => {
       const px = x.px(n).toFixed(1);
-      if (trials.value[i] !== null) {
+      if (counts(i)) {
         dots += `M${px} ${cut(trials.value[i])}h0`;
         if (trials.sem[i])
           errors += `M${px} ${cut(trials.value[i] - trials.sem[i])}V${cut(trials.value[i] + trials.sem[i])}`;

@@ -15,6 +15,7 @@ import { pill, meter } from "./progress.js";
 import { extension, fresh, mine, question } from "./question.js";
 import { readout } from "./readout.js";
 import { offer } from "./save.js";
+import { suspects } from "./suspects.js";
 import { showTrial, trials } from "./trials.js";
 import * as words from "./words.js";
 
@@ -109,6 +110,7 @@ function show() {
   answer(page);
   model(page);
   trials(page);
+  suspects(page);
   forbidden(page);
 }
 
