@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from kinds import KINDS
+from kinds import KINDS, Kind, allowed, kernels, off_tree
 from zonal.study.why import WhyAnswer
 
 
@@ -57,6 +57,28 @@ def test_weights_times_readings_are_the_mean_under_every_belief(belief: str) -> 
         study.optimize(lambda region: float(np.sin(5 * region.center[0])), n=12)
     assert off(study.why()) < 1e-10
     assert study.why().readings
+
+
+LAWS = [
+    pytest.param(kind, pair.ours, feedback, noise, id=f"{name}, {kernel}, {feedback}, {noise}")
+    for name, kind in KINDS.items()
+    for kernel, pair in kernels(kind).items()
+    for feedback in allowed(kind)
+    for noise in (0.3, None)
+]
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize(("kind", "kernel", "feedback", "noise"), LAWS)
+def test_weights_times_readings_are_the_mean_with_every_kernel_and_feedback(
+    kind: Kind, kernel: Any, feedback: Any, noise: float | None
+) -> None:
+    seed = len(repr(kernel)) + len(repr(feedback))
+    settings: dict[str, Any] = {"kernel": kernel, "feedback": feedback, "noise": noise}
+    study = told(zn.Study(kind.space, budget=30, mean=[None, 1.0][seed % 2], **settings), 6, seed)
+    for region in off_tree(kind, 3, seed):
+        study.observe(region, 2.5, sem=0.3)
+    assert off(study.why()) < 1e-10
 
 
 def test_empirical_means_are_explained_too() -> None:

@@ -1,4 +1,4 @@
-"""Regions as engines pass points: a mapping of the edges ``x_low`` and ``x_high`` of each axis ``x``, and an ``_id``."""
+"""Regions as engines pass points: the edges ``x_low`` and ``x_high`` of each axis ``x``, and an ``_id``."""
 
 from __future__ import annotations
 
