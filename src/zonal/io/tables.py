@@ -1,4 +1,4 @@
-"""Tables in files: columns of numbers and texts, from CSV, TSV, Excel or Parquet files.
+"""Tables in files: columns of numbers and texts, from CSV, TSV, Excel, Parquet or FASTA files.
 
 This module reads cells, and reports which one is wrong. It must not know what the columns mean.
 """
@@ -26,6 +26,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, check_choice, reject, require, warn_user
+from zonal.io import fasta
 from zonal.io.files import file_path, library, parsed, unescaped
 from zonal.io.hints import guess
 
@@ -197,7 +198,7 @@ def _key(name: str) -> str:
 
 
 def read_table(path: str | Path, decimal: str | None = None) -> Table:
-    r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx or .parquet.
+    r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .parquet or .fasta.
 
     The first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or
     without a byte order mark, or UTF-16 with one; anything else is read as Windows-1252, with a warning. The first
@@ -345,6 +346,11 @@ def _check_lengths(file: Path, rows: list[tuple[int, list[str]]], width: int, de
             raise InvalidInput(problem, len(row), fix)
 
 
+def _read_fasta(file: Path) -> Table:
+    text = _decoded(file.read_bytes(), file)
+    return _of_rows(file, fasta.fasta_rows(text, file.name), "")
+
+
 def _read_excel(file: Path) -> Table:
     fix = "Run pip install 'zonal[excel]', or save the table as CSV."
     openpyxl = library("openpyxl", "reading Excel", str(file), fix)
@@ -404,5 +410,9 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
     reject(twice, "the names of columns must differ", fix)
 
 
-READERS: dict[str, Callable[[Path], Table]] = {".xlsx": _read_excel, ".parquet": _read_parquet}
+READERS: dict[str, Callable[[Path], Table]] = {
+    ".xlsx": _read_excel,
+    ".parquet": _read_parquet,
+    **dict.fromkeys(fasta.ENDINGS, _read_fasta),
+}
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", *READERS)
