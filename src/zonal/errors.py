@@ -204,7 +204,9 @@ def from_margin(sem: Any, moe: Any) -> Any:
     """Return the standard error of a reading that was given as such, or as a published margin of error."""
     if moe is None:
         return sem
-    require(sem is None, "a reading has a standard error or a margin of error", (sem, moe), "Leave one of them out.")
+    require(
+        sem is None, "a reading has a standard error or a margin of error", (sem, moe), "Leave one of them out."
+    )
     return (moe if is_quantity(moe) else standard_deviation(moe, "moe")) / MARGIN
 
 

@@ -27,7 +27,9 @@ def test_pools_go_out_and_come_back(tmp_path: Path) -> None:
     assert read_table(sheet).texts("region") == regions
     text = sheet.read_text(encoding="utf-8")
     for number in range(3):
-        text = text.replace(f"trial={number}", f'trial={number} value=0.{number} sem=0.02 note="by hand, {number}"')
+        text = text.replace(
+            f"trial={number}", f'trial={number} value=0.{number} sem=0.02 note="by hand, {number}"'
+        )
     sheet.write_text(text, encoding="utf-8")
     zonal("tell", path, "--csv", sheet)
     assert [trial.value for trial in zn.Study.open(path).trials] == [0.0, 0.1, 0.2]
@@ -77,13 +79,15 @@ def test_what_has_no_codes_is_refused_before_anything_is_asked(tmp_path: Path) -
         zn.Study.create(path, space, budget=9, noise=0.1)
         assert "IUPAC" in zonal("ask", path, "--csv", tmp_path / "x.fasta", code=1).output
         assert not zn.Study.open(path).pending
-    for text in ("ACGT\n", ">a note=\"x\\q\"\nACGT\n", ""):
+    for text in ("ACGT\n", '>a note="x\\q"\nACGT\n', ""):
         (tmp_path / "bad.fa").write_text(text, encoding="utf-8")
         with pytest.raises(zn.InvalidInput):
             read_table(tmp_path / "bad.fa")
 
 
-@given(st.lists(st.tuples(st.text("ACGTN", min_size=1, max_size=200), st.text(min_size=1)), min_size=1, max_size=4))
+@given(
+    st.lists(st.tuples(st.text("ACGTN", min_size=1, max_size=200), st.text(min_size=1)), min_size=1, max_size=4)
+)
 def test_every_cell_comes_back(pools: list[tuple[str, str]]) -> None:
     (_, header), *below = fasta_rows(fasta_text([["region", "note"], *pools]), "x.fa")
     assert header == ["name", "note", "region"]

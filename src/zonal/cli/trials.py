@@ -10,12 +10,13 @@ from typing import TypedDict, TypeVar
 import click
 
 from zonal.cli import options
+from zonal.cli.plate_order import PlateOrder
 from zonal.cli.trial_numbers import TRIAL, numbered
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, reject
 from zonal.io import fasta, plates
 from zonal.io.result_table import Listing, counted
-from zonal.io.spreadsheet import Row, SheetFile
+from zonal.io.spreadsheet import SheetFile
 from zonal.io.tables import Table, read_table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
@@ -37,7 +38,9 @@ class Limits(TypedDict):
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
-margin_option = click.option("--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them.")
+margin_option = click.option(
+    "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
+)
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -74,8 +77,8 @@ def ask(
     """Which regions to measure next.
 
     If fewer than the wanted number are left, returns those and says so. A sheet is written for Excel (.xlsx), with
-    tabs (.tsv), as CSV or FASTA, by its ending. A REGION is written as in `zonal observe`: what is asked for lies within
-    one of --within, and overlaps none of --avoid.
+    tabs (.tsv), as CSV or as FASTA (.fasta), by its ending. A REGION is written as in `zonal observe`: what is
+    asked for lies within one of --within, and overlaps none of --avoid.
     """
     if pending and (within or avoid):
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
@@ -141,22 +144,6 @@ def _spent(study: Study) -> options.Refusal:
     what = "to it" if study.settings.priced else "measurements"
     spent = f"the budget of {budget} is spent{besides}. `zonal extend` adds {what}."
     return options.Refusal(spent, options.NOTHING_LEFT)
-
-
-class PlateOrder:
-    """An order on plates: a sheet whose rows name their wells, and beside it a new file with a map of the plates."""
-
-    def __init__(self, file: SheetFile, size: int, study: Study) -> None:
-        path, ending = file.path, ".csv" if file.is_fasta else file.path.suffix
-        self.file, self.size = SheetFile(path.with_name(f"{path.stem}-plate{ending}")), size
-        plates.order(size, questions(study, ()))  # raises before anything is asked for
-
-    def rows(self, study: Study, trials: Sequence[Trial]) -> list[Row]:
-        """Write the map, and return the rows of the order."""
-        names = [f"{trial.number}: {trial.region.name}" for trial in trials]
-        self.file.write(plates.plate_map(self.size, names))
-        options.echo_err(f"The wells are in {self.file.path}.")
-        return plates.order(self.size, questions(study, trials))
 
 
 def _write_questions(

@@ -54,7 +54,9 @@ def fasta_rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
             fields = {key: _cell(value) for key, value in FIELD.findall(description)}
             records.append((line, {"name": name} | fields, []))
         elif content.strip() and not content.startswith(";"):
-            require(records, f"{file} does not begin with a record", content[:60], "FASTA begins with > and a name.")
+            require(
+                records, f"{file} does not begin with a record", content[:60], "FASTA begins with > and a name."
+            )
             records[-1][2].append("".join(content.split()))
     columns = list(dict.fromkeys(key for _, fields, _ in records for key in fields if key != COLUMN))
     yield 1, [*columns, COLUMN]
@@ -66,4 +68,6 @@ def _cell(value: str) -> str:
     try:
         return str(json.loads(value)) if value.startswith('"') else value
     except ValueError:
-        raise InvalidInput("a description of FASTA has a value that cannot be read", value, "Correct it.") from None
+        raise InvalidInput(
+            "a description of FASTA has a value that cannot be read", value, "Correct it."
+        ) from None

@@ -57,7 +57,7 @@ def plate_map(size: int, texts: Sequence[str]) -> list[Row]:
 
 
 def filled(order: Table, readings: Table) -> Table:
-    """Return an order with the readings of a plate reader as its values; wells that it does not name are left out."""
+    """Return an order with what a plate reader read as its values; wells that it does not name are left out."""
     read = dict(_readings(readings))
     plates = order.cells("plate") if order.find("plate") else ["1"] * order.rows
     wells = [_well(cell, order) for cell in order.cells("well")]
@@ -70,7 +70,9 @@ def filled(order: Table, readings: Table) -> Table:
         problem = f"well {well} of plate {plate} has a value in the order and a reading"
         require(not both or value == reading, problem, (value, reading), "Leave one of them empty.")
         values.append(reading or value)
-    require(any(values), "no well of the order has a reading", readings.path.name, "Is it the reading of this order?")
+    require(
+        any(values), "no well of the order has a reading", readings.path.name, "Is it the reading of this order?"
+    )
     return replace(order, columns={**order.columns, name: values})
 
 
@@ -80,10 +82,14 @@ def _readings(table: Table) -> Iterator[tuple[Place, str]]:
     plates = ["1"] * table.rows if plate is None else [cell.strip() or "1" for cell in table.columns[plate]]
     if table.find("well") and table.find("value"):
         wells = table.cells("well")
-        yield from _column(table, "value", [(at, _well(well, table)) for at, well in zip(plates, wells, strict=True)])
+        yield from _column(
+            table, "value", [(at, _well(well, table)) for at, well in zip(plates, wells, strict=True)]
+        )
         return
     rows, *columns = (name for name in table.columns if name != plate)
-    fix = "Its first column names the rows A, B, ... and its header the columns 1, 2, ...; or it has well and value."
+    fix = (
+        "Its first column names the rows A, B, ... and its header the columns 1, 2, ...; or it has well and value."
+    )
     for column in columns:
         require(column.strip().isdecimal(), "this is no plate", column, fix)
         wells = [_well(f"{row.strip()}{column.strip()}", table) for row in table.columns[rows]]

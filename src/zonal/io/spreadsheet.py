@@ -19,7 +19,12 @@ from zonal.io.files import escaped, library
 PlainCell = float | str | None
 Row = Sequence[PlainCell]
 
-ENDINGS = {".csv": ",", ".tsv": "\t", ".xlsx": "", **dict.fromkeys(fasta.ENDINGS, "")}  # and what stands between the cells
+ENDINGS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".xlsx": "",
+    **dict.fromkeys(fasta.ENDINGS, ""),
+}  # and what stands between the cells
 SEPARATORS = {",": ",", ";": ";", "tab": "\t"}  # as people name them
 LONGEST_CELL = 32767  # characters, in Excel
 NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|_x[0-9A-Fa-f]{4}_")  # the last is Excel's own escape
