@@ -74,18 +74,18 @@ def test_a_simulated_run_engine_runs_a_campaign_of_fly_scans(tmp_path: Path) -> 
     for protocol in ("Optimizer", "TrialFaultAware", "SupportsStoppingCriteria"):
         assert isinstance(ours, getattr(protocols, protocol))
 
-    def fly(suggestions: Sequence[Any], actuators: Any, sensors: Any = None, md: Any = None) -> Iterator[Any]:
+    def fly(suggestions: Sequence[Any], actuators: Any, sensors: Any = None, md: Any = None) -> Any:
         readings: dict[int, list[float]] = {}
 
-        @bpp.set_run_key_decorator("fly")
-        @bpp.run_decorator(md=dict(md or {}))
+        @bpp.set_run_key_decorator("fly")  # type: ignore[untyped-decorator]
+        @bpp.run_decorator(md=dict(md or {}))  # type: ignore[untyped-decorator]
         def scan() -> Iterator[Any]:
             for region in suggestions:
                 low, high = region["motor_low"], region["motor_high"]
                 flyer = sim.MockFlyer(f"trial_{region['_id']}", detector, motor, low, high, 9)
                 yield from bps.kickoff(flyer, wait=True)
                 yield from bps.complete(flyer, wait=True)
-                events = yield from bps.collect(flyer)  # type: ignore[misc]  # bluesky says it returns nothing
+                events = yield from bps.collect(flyer)
                 readings[region["_id"]] = [event["data"]["counts"] for event in events]
 
         yield from scan()
@@ -94,7 +94,7 @@ def test_a_simulated_run_engine_runs_a_campaign_of_fly_scans(tmp_path: Path) -> 
     def averages(readings: dict[int, list[float]], suggestions: Sequence[Any]) -> list[dict[str, Any]]:
         return [{"_id": region["_id"], "counts": np.mean(readings[region["_id"]])} for region in suggestions]
 
-    problem: Any = protocols.OptimizationProblem(ours, [motor], [detector], averages, fly)  # type: ignore[arg-type]
+    problem: Any = protocols.OptimizationProblem(ours, [motor], [detector], averages, fly)
     RunEngine()(optimize(problem, iterations=None, n_points=3))
     assert study.measured == 30
     assert study.recommend().region.center[0] == pytest.approx(PEAK, abs=0.05)

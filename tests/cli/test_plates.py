@@ -86,7 +86,13 @@ def test_what_does_not_fit_is_refused_and_nothing_is_asked_or_told(study: Path, 
     assert not zn.Study.open(other).pending
     (tmp_path / "order-plate.csv").unlink()
     zonal("ask", study, "--plate", "96", "--csv", order)
-    for text in ("well,value\nZZZ,1\n", "x,y\n1,2\n", "well,value\nB1,3\n", "well,value\nA1,low\n"):
+    for text in (
+        "well,value\nZZZ,1\n",
+        "x,y\n1,2\n",
+        "well,value\nB1,3\n",
+        "well,value\nA1,low\n",
+        "well,value\nA1,1\nA01,2\n",
+    ):
         read.write_text(text, encoding="utf-8")
         zonal("tell", study, "--csv", order, "--plate", read, code=1)
     zonal("tell", study, "0", "1.5", "--plate", read, code=2)

@@ -33,6 +33,10 @@ def of(counties: Any, **settings: Any) -> zn.Hierarchy:
     )
 
 
+def member(region: Any) -> int:
+    return int(region.members[0])
+
+
 def told(space: Any) -> zn.Study:
     study = zn.Study(space, budget=9, noise=0.1)
     study.optimize(lambda region: float(np.mean(region.members)), n=4)
@@ -68,7 +72,7 @@ def test_a_study_is_made_of_a_file_and_its_predictions_are_one(counties: Any, tm
     np.testing.assert_allclose(read["mean"], prediction.mean)
     np.testing.assert_allclose(read["std"], prediction.std)
     np.testing.assert_allclose(read["above"], study.probability(prediction.regions, above=3))
-    rows = [int(region.members[0]) for region in prediction.regions]
+    rows = [member(region) for region in prediction.regions]
     same = counties.geometry.to_crs(read.crs).iloc[rows]
     assert read.geometry.geom_equals_exact(same.reset_index(drop=True), 1e-9).all()
     zonal("predict", path, "--csv", out)  # and back
@@ -95,7 +99,7 @@ def test_shapes_are_passed_where_a_file_has_none(counties: Any, tmp_path: Path) 
     frame = prediction.to_geodataframe(counties)
     assert frame.crs == CRS
     for region, shape in zip(prediction.regions, frame.geometry, strict=True):
-        assert shape.equals(counties.geometry.iloc[int(region.members[0])])
+        assert shape.equals(counties.geometry.iloc[member(region)])
     with pytest.raises(zn.InvalidInput, match="no shapes"):
         zn.Study([(0, 1)], budget=9).predict().to_geodataframe()
 

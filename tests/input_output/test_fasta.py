@@ -53,7 +53,7 @@ def test_biopython_reads_what_is_written_and_writes_what_is_read(tmp_path: Path)
     path, sheet = dna(tmp_path), tmp_path / "order.fna"
     zonal("ask", path, "-n", "5", "--csv", sheet)
     with sheet.open(encoding="utf-8") as file:
-        records = list(SeqIO.parse(file, "fasta"))
+        records = list(SeqIO.parse(file, "fasta"))  # type: ignore[no-untyped-call]
     assert [str(own.seq) for own in records] == [own.region.name for own in zn.Study.open(path).pending]
     pools = ["ATNNNNNN", "RYKMSWBD", "acgtnnnn"]
     with (tmp_path / "in.fa").open("w", encoding="utf-8") as file:

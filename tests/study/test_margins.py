@@ -25,9 +25,9 @@ def test_a_margin_is_a_standard_error_at_90_percent() -> None:
     trial = areas.ask()
     areas.tell(trial, 70.0, moe=1.645)
     assert areas.trials[0].sem == pytest.approx(1.0)
-    for wrong in ({"sem": 1.0, "moe": 1.0}, {"moe": -1.0}, {"moe": float("nan")}):
+    for sem, moe in ((1.0, 1.0), (None, -1.0), (None, float("nan"))):
         with pytest.raises(zn.InvalidInput):
-            areas.observe("Coast", 1.0, **wrong)
+            areas.observe("Coast", 1.0, sem, moe=moe)
 
 
 def test_a_column_of_margins_is_read() -> None:
@@ -50,6 +50,20 @@ def test_an_axis_may_be_called_moe() -> None:
     box = zn.Study(zn.Product({"moe": ["low", "high"], "x": (0, 1)}, smallest={"x": 0.25}), budget=9)
     observed(box, parse_table("moe,x_low,x_high,value\nlow,0,0.5,3\n", "old.csv"), again=False)
     assert box.observations[0].sem is None
+
+
+def test_a_study_on_a_server_takes_margins(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    from web.server_process import serving
+
+    study().save(tmp_path / "areas.db")
+    with serving(tmp_path) as server:
+        remote = zn.connect(server.url("areas"))
+        assert remote.observe("Sydney", 80.0, moe=3.29).sem == pytest.approx(2.0)
+        remote.tell(remote.ask(), 3.0, moe=1.645)
+        assert remote.trials[0].sem == pytest.approx(1.0)
+        with pytest.raises(zn.InvalidInput):
+            remote.observe("Coast", 1.0, sem=1.0, moe=1.0)
 
 
 def test_the_shell_takes_margins(tmp_path: Path) -> None:

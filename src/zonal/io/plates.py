@@ -7,6 +7,7 @@ in them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -58,7 +59,10 @@ def plate_map(size: int, texts: Sequence[str]) -> list[Row]:
 
 def filled(order: Table, readings: Table) -> Table:
     """Return an order with what a plate reader read as its values; wells that it does not name are left out."""
-    read = dict(_readings(readings))
+    listed = list(_readings(readings))
+    read = dict(listed)
+    twice = sorted(well for (_, well), times in Counter(place for place, _ in listed).items() if times > 1)
+    reject(twice, f"{readings.path.name} has a well twice", "Keep one reading of each.")
     plates = order.cells("plate") if order.find("plate") else ["1"] * order.rows
     wells = [_well(cell, order) for cell in order.cells("well")]
     name = order.find("value") or "value"
