@@ -102,6 +102,30 @@ def test_500_random_calls_keep_the_budget(tmp_path: Path, study: zn.Study) -> No
     assert study.measured > 0
 
 
+def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, study: zn.Study) -> None:
+    """What a tool does not have is not dropped: a standard error under another name would be lost."""
+
+    async def play() -> None:
+        async with Client(mcp_server(AgentTools(tmp_path))) as client:
+            await call(client, "ask", study="sky")
+            wrong: list[tuple[str, dict[str, Any], str]] = [
+                ("tell", {"trial": 0, "value": 0.5, "standard_error": 0.1}, "no such argument"),
+                ("tell", {"trial": 0}, "needs the argument value"),
+                ("tell", {"trial": 0, "value": "high"}, "got 'high'"),
+                ("predict", {"regions": [3]}, "regions.0 of predict has a wrong type; got 3"),
+            ]
+            for name, fields, expected in wrong:
+                failed, sentence = await call(client, name, study="sky", **fields)
+                assert failed
+                assert expected in sentence
+                assert "pydantic" not in sentence
+                assert "\n" not in sentence
+
+    asyncio.run(play())
+    study.refresh()
+    assert study.measured == 0
+
+
 def test_calls_at_the_same_time_do_not_exceed_the_cap(tmp_path: Path, study: zn.Study) -> None:
     async def ask() -> list[tuple[bool, str]]:
         async with Client(mcp_server(AgentTools(tmp_path, cap=5))) as client:

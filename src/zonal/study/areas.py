@@ -27,7 +27,7 @@ def member_shapes(space: Space, shapes: Any = None) -> list[Any] | None:
 def area_frame(regions: Sequence[Region], columns: Mapping[str, Sequence[Any]], shapes: Any = None) -> Any:
     """Return a GeoDataFrame of regions: the columns given, and the union of the shapes of their members."""
     space = regions[0].space
-    fix = "Pass shapes=, a GeoDataFrame or shapes in the order of the members."
+    fix = "Pass the shapes of all members, in their order." if isinstance(space, FiniteSpace) else "Use table()."
     every = member_shapes(space, shapes)
     require(every is not None, "these regions have no shapes", space, fix)
     assert every is not None
