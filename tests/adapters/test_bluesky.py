@@ -50,9 +50,19 @@ def test_failures_and_what_others_measured() -> None:
     ours.ingest([{"motor_low": 0.1, "motor_high": 0.3, "counts": 0.2, "counts_sem": 0.1, "_id": "baseline"}])
     [observation] = ours.study.observations
     assert observation.sem == 0.1
-    for wrong in ({"_id": 99, "counts": 0.1}, {"_id": 0}, {"motor_low": 0.1, "counts": 0.1}):
+    [point] = ours.suggest()
+    for wrong in (
+        {"_id": 99, "counts": 0.1},
+        {"_id": -1, "counts": 0.1},
+        {"_id": 0},
+        {"motor_low": 0.1, "counts": 0},
+    ):
         with pytest.raises(zn.InvalidInput):
-            ours.ingest([wrong])
+            ours.ingest([{"_id": point["_id"], "counts": 0.5}, wrong])
+    assert ours.study.measured == 0  # all of them, or none
+    row = {"_id": math.nan, "motor_low": 0.1, "motor_high": 0.2, "counts": 0.3, "counts_sem": math.nan}
+    ours.ingest([row])  # as a table has it
+    assert [own.sem for own in ours.study.observations] == [0.1, None]
     with pytest.raises(zn.InvalidInput, match="intervals"):
         RegionOptimizer(zn.Study(zn.Sequences("ACGT", 3), budget=9))
 

@@ -76,6 +76,7 @@ def test_a_study_is_made_of_a_file_and_its_predictions_are_one(counties: Any, tm
     same = counties.geometry.to_crs(read.crs).iloc[rows]
     assert read.geometry.geom_equals_exact(same.reset_index(drop=True), 1e-9).all()
     zonal("predict", path, "--csv", out)  # and back
+    zonal("plot", path, "--kind", "map", "--shapes", areas, "--out", tmp_path / "map.png")
 
 
 def test_a_region_is_the_union_of_its_members(counties: Any) -> None:

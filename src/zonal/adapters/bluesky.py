@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zonal.adapters import region_points
-from zonal.adapters.region_points import ID, SEM
+from zonal.adapters.region_points import SEM
 from zonal.errors import require
 from zonal.study.study import Study
 from zonal.study.summary import measurements_left
@@ -64,8 +64,7 @@ class RegionOptimizer:
 
     def register_failures(self, suggestions: Sequence[Mapping[str, Any]]) -> None:
         """Record that suggestions could not be measured; the budget gets them back."""
-        for suggestion in suggestions:
-            self.study.fail(region_points.checked_trial(self.study, suggestion[ID]))
+        region_points.fail(self.study, suggestions)
 
     def should_stop(self) -> tuple[bool, str | None]:
         """Return whether the budget is spent, and that as the reason."""

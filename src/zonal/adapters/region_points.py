@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, UnknownTrial
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, require
 from zonal.spaces import Region
+from zonal.study import operations
 from zonal.study.study import Study
 
 LOW, HIGH, SEM, ID = "_low", "_high", "_sem", "_id"
@@ -31,28 +32,43 @@ def suggest(study: Study, num_points: int | None) -> list[dict[str, Any]]:
 
 
 def ingest(study: Study, objective: str, points: Sequence[Mapping[str, Any]]) -> None:
-    """Tell a study what was measured; points without the number of a trial are observations, NaN is a failure."""
-    for point in points:
-        if objective not in point:
-            raise InvalidInput("a point has no value of the objective", objective, "Add it; NaN means a failure.")
-        value, sem, number = float(point[objective]), point.get(objective + SEM), point.get(ID)
-        if number is None or isinstance(number, str):  # such as "baseline", which is none of our trials
-            study.observe(_region(study, point), value, sem)
-            continue
-        number = checked_trial(study, number)
-        if math.isnan(value):
-            study.fail(number)
-        else:
-            study.tell(number, value, sem)
+    """Tell a study what was measured, all or none; points without a trial are observations, NaN is a failure."""
+
+    def change(draft: Study) -> None:
+        for point in points:
+            _take(draft, objective, point)
+
+    operations.together(study, change)
 
 
-def checked_trial(study: Study, number: Any) -> int:
+def fail(study: Study, points: Sequence[Mapping[str, Any]]) -> None:
+    """Record that suggestions could not be measured."""
+    operations.together(study, lambda draft: [draft.fail(_trial(draft, point[ID])) for point in points])
+
+
+def _take(study: Study, objective: str, point: Mapping[str, Any]) -> None:
+    require(objective in point, "a point has no value of the objective", objective, "Add it; NaN means a failure.")
+    value, sem = float(point[objective]), _given(point, objective + SEM)
+    number = _given(point, ID)
+    if number is None or isinstance(number, str):  # such as "baseline", which is none of our trials
+        study.observe(_region(study, point), value, sem)
+    elif math.isnan(value):
+        study.fail(_trial(study, number))
+    else:
+        study.tell(_trial(study, number), value, sem)
+
+
+def _given(point: Mapping[str, Any], name: str) -> Any:
+    """Return what a point has under a name; None if it has nothing or, as tables have it then, NaN."""
+    value = point.get(name)
+    return None if value != value else value
+
+
+def _trial(study: Study, number: Any) -> int:
     """Return the number of a trial; raise a ValueError, as engines want it, if no suggestion has it."""
-    try:
-        return study.trials[int(number)].number
-    except (IndexError, UnknownTrial):
-        fix = f"Leave out {ID} for other results."
-        raise InvalidInput(f"no suggestion has this {ID}", number, fix) from None
+    fits = 0 <= int(number) < len(study.trials)
+    require(fits, f"no suggestion has this {ID}", number, f"Leave out {ID} for other results.")
+    return int(number)
 
 
 def _region(study: Study, point: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
