@@ -43,7 +43,12 @@ def ingest(study: Study, objective: str, points: Sequence[Mapping[str, Any]]) ->
 
 def fail(study: Study, points: Sequence[Mapping[str, Any]]) -> None:
     """Record that suggestions could not be measured."""
-    operations.together(study, lambda draft: [draft.fail(_trial(draft, point[ID])) for point in points])
+
+    def change(draft: Study) -> None:
+        for point in points:
+            draft.fail(_trial(draft, point[ID]))
+
+    operations.together(study, change)
 
 
 def _take(study: Study, objective: str, point: Mapping[str, Any]) -> None:
