@@ -10,12 +10,14 @@ from typing import TypedDict, TypeVar
 import click
 
 from zonal.cli import options
+from zonal.cli.plate_order import PlateOrder
 from zonal.cli.trial_numbers import TRIAL, numbered
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, reject
+from zonal.io import fasta, plates
 from zonal.io.result_table import Listing, counted
 from zonal.io.spreadsheet import SheetFile
-from zonal.io.tables import read_table
+from zonal.io.tables import Table, read_table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations, sheets, summary
@@ -36,6 +38,9 @@ class Limits(TypedDict):
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
+margin_option = click.option(
+    "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
+)
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -44,6 +49,11 @@ observation_option = click.option(
 @options.study_command()
 @options.number_option("-n", "wanted", default=1, help="Number of trials.")
 @click.option("--csv", "sheet", type=options.FILE, help="Write a new sheet with an empty column for the values.")
+@click.option(
+    "--plate",
+    type=click.Choice(list(map(str, plates.SIZES))),
+    help="Order on plates of so many wells: the sheet names them, and a map of the plates is written beside it.",
+)
 @click.option("--pending", is_flag=True, help="Show the trials pending again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @options.separator_option
@@ -55,6 +65,7 @@ def ask(
     study: Study,
     wanted: int,
     sheet: Path | None,
+    plate: str | None,
     pending: bool,
     key: str,
     separator: str | None,
@@ -66,16 +77,21 @@ def ask(
     """Which regions to measure next.
 
     If fewer than the wanted number are left, returns those and says so. A sheet is written for Excel (.xlsx), with
-    tabs (.tsv) or as CSV, by its ending. A REGION is written as in `zonal observe`: what is asked for lies within
-    one of --within, and overlaps none of --avoid.
+    tabs (.tsv), as CSV or as FASTA (.fasta), by its ending. A REGION is written as in `zonal observe`: what is
+    asked for lies within one of --within, and overlaps none of --avoid.
     """
     if pending and (within or avoid):
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
+    if plate and sheet is None:
+        raise click.UsageError("--plate orders by a sheet: pass --csv FILE.")
     now = Limits(within=_places(study, within), avoid=_places(study, avoid))
     file = None if sheet is None else SheetFile(sheet, separator, decimal)
+    wells = None if file is None or plate is None else PlateOrder(file, int(plate), study)
+    if file is not None and file.is_fasta:
+        fasta.check_codes(study.space.cell((0, 0)).name)  # before anything is asked for
     trials = list(study.pending) if pending else _ask(study, wanted, key, now)
     if file is not None:
-        _write_questions(file, study, trials)
+        _write_questions(file, study, trials, wells)
         options.echo_err(
             f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them."
         )
@@ -130,9 +146,11 @@ def _spent(study: Study) -> options.Refusal:
     return options.Refusal(spent, options.NOTHING_LEFT)
 
 
-def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> None:
+def _write_questions(
+    file: SheetFile, study: Study, trials: Sequence[Trial], wells: PlateOrder | None = None
+) -> None:
     try:
-        file.write(questions(study, trials))
+        file.write(questions(study, trials) if wells is None else wells.rows(study, trials))
     except CannotWrite as error:
         problem = f"the sheet cannot be written ({error.reason}), and the trials are pending"
         fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
@@ -155,6 +173,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.argument("trial", required=False, type=TRIAL)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
+@margin_option
 @note_option
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
@@ -162,6 +181,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
+@click.option("--plate", "readings", type=options.FILE, help="What a plate reader read, for an order on plates.")
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 @click.option("--changed", is_flag=True, help="Also take rows of trials that changed after the sheet was written.")
 @options.decimal_option
@@ -171,11 +191,13 @@ def tell(
     trial: int | str | None,
     value: str | None,
     sem: str | None,
+    moe: str | None,
     note: str,
     spent: float | None,
     slopes: tuple[str, ...],
     minus: str | None,
     sheet: Path | None,
+    readings: Path | None,
     correct: bool,
     changed: bool,
     decimal: str | None,
@@ -186,25 +208,29 @@ def tell(
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
-    column minus of a sheet names the other region.
+    column minus of a sheet names the other region. For an order on plates, --plate takes a table in the form of
+    the plate, or a list with the columns well and value.
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
+    stray = "--plate is for an order on plates: pass it with --csv ORDER." if readings else stray
     one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _tell_sheet(study, sheet, correct, changed, decimal)
+        table = read_table(sheet, decimal)
+        table = table if readings is None else plates.filled(table, read_table(readings, decimal))
+        return _tell_sheet(study, table, correct, changed)
     assert trial is not None
     assert value is not None
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off, by=by)
     options.echo_err(budget_line(study))
 
 
-def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
+def _tell_sheet(study: Study, table: Table, correct: bool, changed: bool) -> None:
     before = sheets.told_before(study)
-    taken = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
+    taken = sheets.told(study, table, correct, changed, watched=slowly)
     now = sheets.told_before(study) if taken.corrected else before
     for number, _ in taken.corrected:
         options.echo_err(f"{corrected(before[number][0], now[number][0])}.")
@@ -236,6 +262,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
+@margin_option
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
 @click.option("--note", default="", help="A note kept with the observation.")
@@ -248,6 +275,7 @@ def observe(
     region: str | None,
     value: str | None,
     sem: str | None,
+    moe: str | None,
     slope: str | None,
     minus: str | None,
     note: str,
@@ -270,7 +298,7 @@ def observe(
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
     seen = study.observe(place, *told, seen_as, minus=off, note=note, by=by)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 

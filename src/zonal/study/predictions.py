@@ -13,6 +13,7 @@ from zonal._types import Floats
 from zonal.errors import require
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
+from zonal.study.areas import area_frame
 from zonal.study.summary import column_of, joined
 
 
@@ -62,6 +63,18 @@ class Prediction(_Pair):
         columns = joined(ours, regions, "study")
         mean, std = column_of(columns, means), column_of(columns, stds)
         return Listing(f"Averages of {counted(len(self.regions), 'region')}", columns, {mean: std, std: std})
+
+    def to_geodataframe(self, shapes: Any = None) -> Any:
+        """Return a GeoDataFrame of several regions of points or areas: the table, and the shape of each region.
+
+        Parameters
+        ----------
+        shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
+            One per member; by default those of the GeoDataFrame that the space was made from. A study's file has
+            none.
+        """
+        _need_regions(self)
+        return area_frame(self.regions, self.table().to_dict(), shapes)
 
     def to_grid(self) -> Grid:
         """Return mean and standard deviation as arrays with one dimension per axis, if the regions are a grid."""

@@ -23,6 +23,7 @@ from zonal.errors import (
     InvalidInput,
     ZonalError,
     finite_number,
+    from_margin,
     positive_number,
     require,
     standard_deviation,
@@ -47,7 +48,7 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
 ENDED = ("failed", "cancelled")
 SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
-CALLED = {"value": "a value", "sem": "a standard error", "time": "a time"}
+CALLED = {"value": "a value", "sem": "a standard error", "time": "a time", "moe": "a margin of error"}
 
 
 @dataclass(frozen=True)
@@ -314,14 +315,15 @@ def _every_row(
     more: Sequence[str] = (),
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
-    rows = list(_rows(table, exact_columns(space), needed))
+    rows = list(_rows(table, [*exact_columns(space), "moe"], needed))
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
-    numeric = ("value", "sem", *more, *edges)
+    margin = [] if "moe" in exact_columns(space) else ["moe"]  # an axis may be called like that
+    numeric = ("value", "sem", *margin, *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     contents, wrong = [], []
     for at, cells in rows:
         try:
-            contents.append(read(_with_points(cells, numbers), at + 1))
+            contents.append(read(_with_sem(_with_points(cells, numbers), *margin), at + 1))
         except ZonalError as error:
             wrong.append((at, str(error)))
     refuse_rows(table, wrong, done)
@@ -339,6 +341,12 @@ def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> No
 def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
     """Return the cells of a row with a decimal point in every number."""
     return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+
+
+def _with_sem(cells: dict[str, str], margin: str = "") -> dict[str, str]:
+    """Return the cells of a row with the standard error that a published margin of error in it means."""
+    sem = sem_of(cells.get("sem", ""), cells[margin]) if cells.get(margin) else None
+    return cells if sem is None else cells | {"sem": repr(sem)}
 
 
 def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -390,8 +398,13 @@ def value_of(cell: str) -> float:
     return value
 
 
-def sem_of(cell: str) -> float | None:
-    """Return a standard error from its text, None if it is empty."""
+def sem_of(cell: str, margin: str = "") -> float | None:
+    """Return a standard error from its text, or from that of a margin of error; None if both are empty."""
+    if margin.strip().casefold() not in NOT_YET:
+        fix = "Write a number of 0 or more; codes such as -555555555 are no margins, so leave them empty."
+        moe = _number(margin, "a margin of error", fix)
+        require(moe >= 0, "a margin of error must not be negative", margin, fix)
+        return float(from_margin(sem_of(cell), moe))
     if cell.strip().casefold() in NOT_YET:
         return None
     fix = "Write a number of 0 or more, or leave the cell empty."

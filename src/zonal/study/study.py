@@ -52,6 +52,7 @@ from zonal.errors import (
     InvalidInput,
     ModelWarning,
     StudyFileError,
+    from_margin,
     listed,
     reject,
     require,
@@ -596,6 +597,7 @@ class Study(metaclass=Named):
         time: float | None = None,
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
+        moe: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -625,6 +627,8 @@ class Study(metaclass=Named):
             instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
             replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
             not include it.
+        moe : float, optional
+            In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -644,7 +648,7 @@ class Study(metaclass=Named):
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus),
+            lambda study: operations.tell(study, trial, value, from_margin(sem, moe), note, time, slopes, minus),
             signatures.nothing_again,
         )
 
@@ -905,6 +909,7 @@ class Study(metaclass=Named):
         *,
         time: float | None = None,
         minus: RegionLike | None = None,
+        moe: float | None = None,
         note: str = "",
         by: str | None = None,
         key: str = "",
@@ -930,6 +935,8 @@ class Study(metaclass=Named):
             How long it took, where times are chosen; one unit of time by default.
         minus : Region, or what ``space.region`` takes, optional
             The value is a difference: the region minus this one. Its standard error is required.
+        moe : float, optional
+            In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
         note : str
             A note kept with the observation.
         by : str, optional
@@ -951,7 +958,9 @@ class Study(metaclass=Named):
             by,
             key,
             Observed,
-            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note),
+            lambda study: operations.observe(
+                study, region, value, from_margin(sem, moe), feedback, time, minus, note
+            ),
             signatures.observed_again(self),
         )
 

@@ -80,7 +80,7 @@ class ReadingWeight:
 
 @dataclass(frozen=True)
 class Change:
-    """The answer on the grid after some readings.
+    """The answer on the grid after some readings, among the regions that the tree has now.
 
     Attributes
     ----------

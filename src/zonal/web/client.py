@@ -289,6 +289,8 @@ def _over_http(route: Route) -> Callable[..., Changed]:
         seen = getattr(fields.get("region"), "feedback", None)
         if route.operation == "observe" and by is None and seen is not None:
             by = fields["feedback"] = checked_feedback(seen, study.space)
+        if "moe" in fields:
+            fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
         for name, called in (("value", "a measured value"), ("sem", "sem")):
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)
