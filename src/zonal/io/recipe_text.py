@@ -33,6 +33,7 @@ class Recipe:
     places: Mapping[Key, str] = field(default_factory=dict)  # of keys that come from options, such as "--noise"
     source: str = "the recipe"  # where all of it is written
     folder: Path = Path()  # that names of tables are relative to
+    tables: Mapping[str, str] = field(default_factory=dict)  # contents of tables that came with it, by name
 
     def place(self, path: Key) -> str:
         """Return where a key, or else the table that would hold it, is written: ``sky.toml, axes.x.smallest``."""

@@ -142,7 +142,7 @@ const refresh = calm(async () => {
 }, 500);
 
 /** The studies that were put aside, each of which can be brought back. */
-async function archived() {
+const archived = calm(async () => {
   const { studies: aside } = await get("/api/v1/archive");
   const restore = (name) => async () => {
     await post(`/api/v1/archive/${encodeURIComponent(name)}/restore`);
@@ -166,7 +166,7 @@ async function archived() {
     h("summary", {}, `Archived: ${aside.length === 1 ? "1 study" : `${aside.length} studies`}`),
     h("ul", {}, aside.map(line)),
   );
-}
+}, 100);
 
 /** Show what came while a pointer was down, after its click. */
 function released() {

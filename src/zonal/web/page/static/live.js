@@ -1,16 +1,18 @@
 // One stream a page, closed while nobody looks: browsers open only six connections to a server.
 import { $ } from "./dom.js";
 
+/** Say whether the page is connected. */
+export function say(text, off) {
+  $("live").textContent = text;
+  $("live").classList.toggle("off", off);
+}
+
 /** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each
  * connection. */
 export function live(address, news) {
   let source = null,
     again = 0,
     lost = false;
-  function say(text, off) {
-    $("live").textContent = text;
-    $("live").classList.toggle("off", off);
-  }
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address());
@@ -41,6 +43,8 @@ export function live(address, news) {
   open();
 }
 
+const AGAIN = 2000; // milliseconds after which work is tried again that the server did not answer
+
 /** Run `work` at most once in so many milliseconds, the last call wins, one at a time. */
 export function calm(work, pause) {
   let running = false,
@@ -55,6 +59,7 @@ export function calm(work, pause) {
         await work();
       } catch (problem) {
         if (problem.status === undefined) console.error(problem);
+        else if (problem.status === 0 || problem.status >= 500) setTimeout(run, AGAIN);
       }
       await new Promise((done) => setTimeout(done, pause));
     }
