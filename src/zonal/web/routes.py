@@ -246,7 +246,7 @@ def _operation(route: Route) -> Schema:
             _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
         ]
     below = route.path.removeprefix(STUDY).removeprefix("/api/v1")
-    schema = answer_schema(route.method, below, route.answer)
+    schema = answer_schema(route.method, below)
     media: Schema = {route.kind: {"schema": schema} if route.kind == "application/json" else {}}
     errors: Schema = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused: Schema = {"description": "Refused: what was wrong, and what to do.", "content": errors}
