@@ -64,8 +64,9 @@ class Recipe:
             message = str(error)
             if not message.startswith((self.source, *self.places.values())):
                 below = [key for key, _ in self.entries() if key[: len(path)] == path and len(key) > len(path)]
-                named = [key for key in below if re.search(rf"\b{re.escape(key[-1])}\b", message)]
-                cause = max(named, key=lambda key: len(key[-1]), default=path)
+                mentioned = {part for key in below for part in key if _mentions(message, part)}
+                named = [key for key in below if key[-1] in mentioned]
+                cause = max(named, key=lambda key: (len(mentioned & {*key}), len(key[-1])), default=path)
                 error.args = (f"{self.place(cause)}: {message}",)
             raise
 
@@ -95,6 +96,10 @@ class Recipe:
         """Return the error for a word that is none of the choices."""
         fix = f"{guess(str(word).lower(), choices)}There are {', '.join(choices)}."
         return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
+
+
+def _mentions(message: str, key: str) -> bool:
+    return re.search(rf"\b{re.escape(key)}\b", message) is not None
 
 
 def read_recipe(path: str | Path) -> Recipe:

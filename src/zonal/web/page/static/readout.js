@@ -9,18 +9,19 @@ export const side = (head) => (head.direction === "maximize" ? "above" : "below"
 
 /** Say what is known of a row of the tree, or of a cell of a map of predictions: {region, mean, std}. */
 export function readout(page, row, cell = null) {
-  const { study } = page;
+  const { study } = page,
+    place = page.places?.readout ?? "readout";
   if (row === null && !cell) {
     const touch = matchMedia("(hover: none)").matches;
     const how = touch ? "Touch the picture" : "Point at the picture, or use the arrow keys on it,";
-    return put("readout", h("span", { class: "hint" }, `${how} to read a region.`));
+    return put(place, h("span", { class: "hint" }, `${how} to read a region.`));
   }
   const region = cell?.region ?? study.region(row),
     { space } = study.head;
   const name = h("b", { class: space.kind === "sequences" ? "mono" : null }, words.region(space, region));
   const size = region.share !== null && ` · ${words.size(space, region)}`;
   const rows = row === null ? ofCell(page, region) : ofRow(page, row);
-  put("readout", name, size, h("br"), ...average(page, row, cell), ...rows);
+  put(place, name, size, h("br"), ...average(page, row, cell), ...rows);
 }
 
 function average({ study, view }, row, cell) {
@@ -79,7 +80,8 @@ function listed(page, places, title) {
       event.preventDefault();
       showTrial(page, n);
     };
-    return h("a", { href: `#trial-${n}`, onclick: go }, `#${n}: ${words.short(trials.value[i])}`);
+    const where = page.link ? { href: page.link(n) } : { href: `#trial-${n}`, onclick: go };
+    return h("a", where, `#${n}: ${words.short(trials.value[i])}`);
   };
   const links = places.slice(0, NAMED).flatMap((i, at) => [at ? ", " : "", link(i)]);
   const more = places.length > NAMED && ` and ${places.length - NAMED} more`;
