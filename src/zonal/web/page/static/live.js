@@ -7,14 +7,15 @@ export function say(text, off) {
   $("live").classList.toggle("off", off);
 }
 
-/** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each
- * connection. */
+/** Call `news` with every event, and with null when the stream is there again, or refused. `address` is asked for anew
+ * on each connection. Returns what ends it. */
 export function live(address, news) {
   let source = null,
     again = 0,
-    lost = false;
+    lost = false,
+    ended = false;
   function open() {
-    if (source || document.hidden) return;
+    if (source || ended || document.hidden) return;
     source = new EventSource(address());
     source.onopen = () => {
       say("live", false);
@@ -23,6 +24,7 @@ export function live(address, news) {
     };
     source.onmessage = (event) => news(JSON.parse(event.data));
     source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) news(null); // it was answered: perhaps the study is gone
       say("connection lost; trying again", true);
       lost = true;
       close();
@@ -41,6 +43,10 @@ export function live(address, news) {
     say("paused", true);
   });
   open();
+  return () => {
+    ended = true;
+    close();
+  };
 }
 
 const AGAIN = 2000; // milliseconds after which work is tried again that the server did not answer

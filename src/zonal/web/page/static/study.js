@@ -22,7 +22,8 @@ const study = new StudyData(decodeURIComponent(location.pathname.split("/").at(-
 /** @type {any} what this page shows */
 const view = { mode: null, threshold: null, shown: 25, filter: "", ...readPlace(), ...fresh() };
 const page = { study, view, picture: null, act, send, drawSoon: once(() => known.draw(page)) };
-let history = null,
+let endStream = () => {},
+  history = null,
   historyOf = -1, // how many measurements the history that was read, or drawn since, has
   seen = -1;
 
@@ -195,6 +196,7 @@ const slowly = calm(async () => {
 }, 1500);
 
 function fail(problem) {
+  endStream();
   $("live").hidden = true;
   $("study").hidden = true;
   $("failure").hidden = false;
@@ -238,7 +240,7 @@ function listen() {
     }),
   ).observe($("picture"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.drawSoon);
-  live(
+  endStream = live(
     () => `${study.base}/events?after=${study.head.event - 1}`,
     (news) => {
       if (news === null || news.number >= study.head.event) update();
