@@ -54,6 +54,34 @@ function ofRow(page, row) {
   ];
 }
 
+/** Say what a trial of the history was, and what was recommended then. */
+export function moment(page, i) {
+  const { study } = page,
+    { trials: t, head, history } = study;
+  if (i === null) return put("history-readout", h("span", { class: "hint" }, "Point at a trial to read it."));
+  const n = t.number[i],
+    then = history?.number.indexOf(n) ?? -1,
+    who = words.who(t.told_by[i] || t.by[i]);
+  put(
+    "history-readout",
+    h("a", { href: `#trial-${n}`, onclick: go(page, n) }, `#${n}`),
+    " ",
+    t.value[i] === null ? t.state[i] : h("b", {}, words.unit(words.short(t.value[i]), head.value.unit)),
+    ` · ${study.shape ? words.region(head.space, study.region(t.row[i])) : t.where[i]} · ${who}`,
+    t.ended[i] && ` · ${words.local(t.ended[i])}`,
+    t.note[n] && ` · ${t.note[n]}`,
+    then >= 0 && [
+      h("br"),
+      `The region recommended then averaged ${words.give(history.mean[then], history.std[then], head.value.unit)}.`,
+    ],
+  );
+}
+
+const go = (page, number) => (event) => {
+  event.preventDefault();
+  showTrial(page, number);
+};
+
 /** Measurements of regions that overlap a cell. */
 function ofCell(page, { part }) {
   const { study } = page,
@@ -76,11 +104,7 @@ function listed(page, places, title) {
   if (!places.length) return [];
   const link = (i) => {
     const n = trials.number[i];
-    const go = (event) => {
-      event.preventDefault();
-      showTrial(page, n);
-    };
-    const where = page.link ? { href: page.link(n) } : { href: `#trial-${n}`, onclick: go };
+    const where = page.link ? { href: page.link(n) } : { href: `#trial-${n}`, onclick: go(page, n) };
     return h("a", where, `#${n}: ${words.short(trials.value[i])}`);
   };
   const links = places.slice(0, NAMED).flatMap((i, at) => [at ? ", " : "", link(i)]);

@@ -13,7 +13,7 @@ import { me, show as showPerson } from "./person.js";
 import { readPlace, trialOf } from "./place.js";
 import { pill, meter } from "./progress.js";
 import { extension, fresh, mine, question } from "./question.js";
-import { readout } from "./readout.js";
+import { moment, readout } from "./readout.js";
 import { offer } from "./save.js";
 import { showTrial, trials } from "./trials.js";
 import * as words from "./words.js";
@@ -125,7 +125,7 @@ function drawAll() {
 
 function drawHistory() {
   if (!study.head.measured) return put("history", h("p", { class: "blank" }, "No measurements yet."));
-  if (!history) history = new HistoryView($("history"), study);
+  if (!history) history = new HistoryView($("history"), study, (i) => moment(page, i));
   const { best, trials: t } = study,
     now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
@@ -224,6 +224,7 @@ async function start() {
   $("study").hidden = false;
   showPerson();
   readout(page, null);
+  moment(page, null);
 }
 
 function listen() {
