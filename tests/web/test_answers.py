@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
-jsonschema = pytest.importorskip("jsonschema", reason="jsonschema comes with schemathesis, which is not installed")
 
 import zonal as zn
 from web.server_process import Server, line, serving
+from zonal.engine.events import Signed
+from zonal.web.answer_schemas import answer_schema
 
 API = "/api/v1"
-NONE = ("/export/report.html", "/export/study.db", "/export/events.jsonl")  # answers that are no JSON
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def posts() -> dict[str, dict[str, Any]]:
-    """Return a request for each operation on the study of a line, in an order in which all of them are possible."""
+    """Return a request for each operation on the study of a line, in an order in which all are possible."""
     return {
         "/ask": {"n": 5},
         "/trials/{trial}/claim": {"trial": 6, "by": "Ada"},
@@ -71,6 +71,17 @@ def queries(path: str) -> list[str]:
     }.get(path, [""])
 
 
+def fits(answer: Any, schema: Any) -> bool:
+    """Tell whether an answer is what a schema says."""
+    checker = pytest.importorskip(
+        "jsonschema", reason="jsonschema comes with schemathesis, which is not installed"
+    )
+    wrong = [error.message[:200] for error in checker.Draft202012Validator(schema).iter_errors(answer)]
+    for message in wrong:
+        print(message)
+    return not wrong
+
+
 def test_every_answer_fits_its_schema(server: Server) -> None:
     described = server.get(f"{API}/openapi.json").json["paths"]
     unseen = set[tuple[str, str]]()
@@ -78,7 +89,7 @@ def test_every_answer_fits_its_schema(server: Server) -> None:
     def check(method: str, path: str, said: Any) -> None:
         answer = described[path][method]["responses"][str(said.status)]["content"]["application/json"]
         assert answer["schema"], path  # no answer is anything at all
-        jsonschema.validate(said.json, answer["schema"])
+        assert fits(said.json, answer["schema"]), path
         unseen.discard((method, path))
 
     for path, operations in described.items():
@@ -112,12 +123,8 @@ def test_every_answer_fits_its_schema(server: Server) -> None:
 
 
 def test_an_answer_that_does_not_fit_would_be_noticed() -> None:
-    from zonal.web.answer_schemas import answer_schema
-
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"event": 3}, answer_schema("POST", "/extend"))
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate([{"region": {"name": 3}}], answer_schema("GET", "/recommend"))
+    assert not fits({"event": 3}, answer_schema("POST", "/extend"))
+    assert not fits([{"region": {"name": 3}}], answer_schema("GET", "/recommend"))
 
 
 def test_a_made_study_is_made_once_and_keeps_who_made_it(server: Server, tmp_path: Path) -> None:
@@ -127,7 +134,7 @@ def test_a_made_study_is_made_once_and_keeps_who_made_it(server: Server, tmp_pat
     assert (first.status, again.status) == (201, 200)
     assert first.json == again.json
     study = zn.Study.open(server.folder / "once.db")
-    assert study.events[0][-1] == zn.engine.events.Signed("Ada", "monday")
+    assert study.events[0][-1] == Signed("Ada", "monday")
     other = server.post(f"{API}/studies", {**sent, "recipe": {**recipe, "budget": 6}}, **key)
     assert other.status == 409  # this key was used for another study
     assert server.post(f"{API}/studies", sent).json["field"] == "name"

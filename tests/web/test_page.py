@@ -454,7 +454,7 @@ def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", ["history", "picture", "shape", "trials"])
 def test_a_server_that_ends_while_the_page_loads_is_found_again(last: str, browser: Any, tmp_path: Path) -> None:
-    """Killed just when it is asked for one of the documents: nothing that is shown goes away, and the rest follows."""
+    """Killed just when it is asked for a document: nothing that is shown goes away, and the rest follows."""
     line(tmp_path, told=3)
     with serving(tmp_path) as server, Tab(browser, server) as tab:
         tab.forgiven = 1

@@ -251,7 +251,9 @@ def _members(recipe: Recipe, kind: str, written: Words) -> zn.Points | zn.Hierar
     with recipe.blamed(kind, "table"):
         name, decimal = text(words.pop("table"), "table"), words.pop("decimal", None)
         content = recipe.tables.get(name)
-        table = read_table(recipe.folder / name, decimal) if content is None else parse_table(content, name, decimal)
+        table = (
+            read_table(recipe.folder / name, decimal) if content is None else parse_table(content, name, decimal)
+        )
     for key in ("coords", "levels"):
         with recipe.blamed(kind, key):
             words[key] = _texts(words.get(key, []), key)

@@ -157,7 +157,12 @@ ANSWERS: dict[tuple[str, str], Schema] = {
     ("GET", "/pending"): record({**PROGRESS, "trials": several(TRIAL)}),
     ("GET", "/shape"): record({"from": WHOLE, "parent": WHOLES, "share": NUMBERS}, name=TEXTS, members=WHOLES),
     ("GET", "/values"): record(
-        {"event": WHOLE, "count": WHOLES, "flags": WHOLES, **dict.fromkeys(("mean", "std", "prior"), or_null(NUMBERS))}
+        {
+            "event": WHOLE,
+            "count": WHOLES,
+            "flags": WHOLES,
+            **dict.fromkeys(("mean", "std", "prior"), or_null(NUMBERS)),
+        }
     ),
     ("GET", "/picture"): record({}, curves=several(CURVE), panels=several(PANEL), points=MEMBERS),
     ("GET", "/trials"): record(TRIALS),
@@ -165,7 +170,13 @@ ANSWERS: dict[tuple[str, str], Schema] = {
     ("GET", "/settings"): record({"id": TEXT, "read_only": TEXT, "settings": OBJECT}),
     ("GET", "/journal"): several(record({"number": WHOLE, "time": TEXT, "events": several({})})),
     ("GET", "/export/trials.json"): record(
-        {"budget": NUMBER, "direction": TEXT, "value": VALUE, "trials": several(RECORD), "observations": several(RECORD)}
+        {
+            "budget": NUMBER,
+            "direction": TEXT,
+            "value": VALUE,
+            "trials": several(RECORD),
+            "observations": several(RECORD),
+        }
     ),
     ("GET", "/studies"): record({"folder": TEXT, "studies": several(LISTED)}),
     ("POST", "/studies"): record({"name": TEXT, "address": TEXT, **PROGRESS}),

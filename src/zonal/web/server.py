@@ -217,7 +217,7 @@ class Service:
             kept = entry.kept.get("answer")
             answer = kept[1] if kept is not None and kept[0] == overview.journal.digest(overview.event) else {}
             best = next(iter(answer.get("best", [])), None) or overview.best()
-            return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
+            return {**line, "best": best, "stands_out": answer.get("stands_out")}
 
         names = await run_in_threadpool(self.folder.names)
         studies = list(filter(None, await asyncio.gather(*map(overview_of, names))))

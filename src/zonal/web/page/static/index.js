@@ -30,13 +30,14 @@ function best(study) {
     best: top,
     value: { unit },
   } = study;
+  const extreme = study.direction === "maximize" ? "highest" : "lowest";
   if (!study.measured && !study.observed) return "Nothing measured yet.";
   if (!top)
     return study.spark.length
       ? `${words.count(study.measured, "measurement")}; the answer is on its page.`
       : "";
   const gap =
-    top.gap === null
+    top.gap === null || top.gap === undefined // its page has not been opened since the server began
       ? ""
       : top.gap < top.std / 20
         ? ", none likely to be better"
@@ -44,7 +45,9 @@ function best(study) {
   return [
     study.stands_out
       ? "★ "
-      : `No region stands out yet; ${study.direction === "maximize" ? "highest" : "lowest"} so far `,
+      : study.stands_out === false
+        ? `No region stands out yet; ${extreme} so far `
+        : `The ${extreme} so far: `, // how sure that is follows when somebody opens its page
     h(
       "b",
       { class: study.space.kind === "sequences" ? "mono" : null },
