@@ -14,6 +14,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 import zonal as zn
 from web.browser import Tab, chromium
 from web.server_process import Server, line, serving
+from zonal.engine.events import Signed
 
 TOKEN = "a-token-of-a-test-0123456789"
 
@@ -151,7 +152,9 @@ def test_a_study_begins_from_an_uploaded_table_of_areas_and_says_what_is_wrong(
         page.wait_for_url("**/studies/counties")
         study = zn.Study.open(server.folder / "counties.db")
         assert study.space.size == 4
-        assert study.events[0][-1].by == "Ada"
+        signature = study.events[0][-1]
+        assert isinstance(signature, Signed)
+        assert signature.by == "Ada"
 
 
 def test_a_pasted_recipe_is_blamed_where_it_is_wrong(browser: Any, server: Server) -> None:

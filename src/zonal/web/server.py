@@ -225,21 +225,21 @@ class Service:
 
     async def _new(self, request: Request) -> Response:
         fields = given(await body(request), NEW.fields, NEW.required)
-        signature = {"by": fields.get("by"), "key": fields.get("key") or _key_of(request)}
+        key = fields.get("key") or _key_of(request)
 
         def begun_before() -> bool:
             """Whether this very request began the study already."""
-            try:
-                return start_key(Study.open(self.folder.entry(fields["name"]).path)) == signature["key"] != ""
-            except ZonalError:
-                return False
+            with contextlib.suppress(ZonalError):  # there is none of this name
+                path = self.folder.entry(fields["name"]).path
+                return bool(key) and start_key(Study.open(path)) == key
+            return False
 
         exist_ok = fields.get("exist_ok", False) or await run_in_threadpool(begun_before)
         path = self.folder.new(fields["name"], exist_ok)
 
         def make() -> dict[str, Json]:
             arguments = new_study(fields["recipe"], fields.get("table"))
-            study = Study.create(path, **arguments, exist_ok=exist_ok, **signature)
+            study = Study.create(path, **arguments, exist_ok=exist_ok, by=fields.get("by"), key=key)
             return {
                 "name": fields["name"],
                 "address": f"/studies/{quote(fields['name'])}",
