@@ -60,6 +60,7 @@ observation_option = click.option(
 @options.decimal_option
 @click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
 @click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
+@options.by_option
 @options.json_option
 def ask(
     study: Study,
@@ -72,6 +73,7 @@ def ask(
     decimal: str | None,
     within: tuple[str, ...],
     avoid: tuple[str, ...],
+    by: str | None,
     as_json: bool,
 ) -> None:
     """Which regions to measure next.
@@ -89,7 +91,7 @@ def ask(
     wells = None if file is None or plate is None else PlateOrder(file, int(plate), study)
     if file is not None and file.is_fasta:
         fasta.check_codes(study.space.cell((0, 0)).name)  # before anything is asked for
-    trials = list(study.pending) if pending else _ask(study, wanted, key, now)
+    trials = list(study.pending) if pending else _ask(study, wanted, key, by or BENCH, now)
     if file is not None:
         _write_questions(file, study, trials, wells)
         options.echo_err(
@@ -106,16 +108,16 @@ def _places(study: Study, regions: tuple[str, ...]) -> list[Region] | None:
     return [study.space.region(sheets.place_of(study.space, region)) for region in regions] or None
 
 
-def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
+def _ask(study: Study, wanted: int, key: str, by: str, now: Limits) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
     asked_before = sum(asked.key == key for asked in all_asked(study)) if key else 0
     number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
     try:
-        trials = study.ask(number, key=key, by=BENCH, **now)
+        trials = study.ask(number, key=key, by=by, **now)
     except (Exhausted, BudgetSpent):
-        trials = _one_by_one(study, number, key, now)
+        trials = _one_by_one(study, number, key, by, now)
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
         spent = "the budget leaves no more" if fewer else "no other region can be measured"
@@ -123,12 +125,12 @@ def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
     return trials
 
 
-def _one_by_one(study: Study, number: int, key: str, now: Limits) -> list[Trial]:
+def _one_by_one(study: Study, number: int, key: str, by: str, now: Limits) -> list[Trial]:
     """Return the trials that are left, at least one."""
     trials: list[Trial] = []
     for at in range(number):
         try:
-            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH, **now))
+            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=by, **now))
         except (Exhausted, BudgetSpent) as error:
             if not trials:
                 raise _spent(study) if isinstance(error, BudgetSpent) else error from None
@@ -218,7 +220,7 @@ def tell(
     if sheet is not None:
         table = read_table(sheet, decimal)
         table = table if readings is None else plates.filled(table, read_table(readings, decimal))
-        return _tell_sheet(study, table, correct, changed)
+        return _tell_sheet(study, table, correct, changed, by)
     assert trial is not None
     assert value is not None
     trial = numbered(study, trial, "pending")
@@ -228,9 +230,9 @@ def tell(
     options.echo_err(budget_line(study))
 
 
-def _tell_sheet(study: Study, table: Table, correct: bool, changed: bool) -> None:
+def _tell_sheet(study: Study, table: Table, correct: bool, changed: bool, by: str | None) -> None:
     before = sheets.told_before(study)
-    taken = sheets.told(study, table, correct, changed, watched=slowly)
+    taken = sheets.told(study, table, correct, changed, by, watched=slowly)
     now = sheets.told_before(study) if taken.corrected else before
     for number, _ in taken.corrected:
         options.echo_err(f"{corrected(before[number][0], now[number][0])}.")
@@ -293,7 +295,7 @@ def observe(
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _observe_sheet(study, sheet, again, decimal)
+        return _observe_sheet(study, sheet, again, decimal, by)
     assert region is not None
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
@@ -303,8 +305,8 @@ def observe(
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
-def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
-    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None, by: str | None) -> None:
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by, slowly), ""
     n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
     if sheet_rows.repeated and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)
@@ -364,13 +366,14 @@ def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, 
 @options.study_command()
 @click.argument("region")
 @click.option("--note", default="", help="Why; kept in the history.")
-def forbid(study: Study, region: str, note: str) -> None:
+@options.by_option
+def forbid(study: Study, region: str, note: str, by: str | None) -> None:
     """Forbid a REGION from now on: nothing that overlaps it is asked for or recommended.
 
     A REGION is written as in `zonal observe`. What was measured there still counts. `zonal allow` takes it back.
     """
     place = study.space.region(sheets.place_of(study.space, region))
-    pending = [str(trial.number) for trial in study.forbid(place, note)]
+    pending = [str(trial.number) for trial in study.forbid(place, note, by=by)]
     still_pending = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
     options.echo_err(f"{place.name} is forbidden.{still_pending} {budget_line(study)}")
 

@@ -297,12 +297,17 @@ def annotate(study: Study, trial: Trial | int, note: str) -> None:
         study._commit(study._state.apply_transaction((Noted(number, text(note, "a note")),)))
 
 
-def claim(study: Study, trial: Trial | int, by: str | None) -> Trial:
+def claim(study: Study, trial: Trial | int, by: str | None, key: str) -> Trial:
     """Take a pending trial over: see `Study.claim`."""
     study.refresh()
-    number = _pending_number(study, trial)
     name = worker_id() if by is None else text(by, "by")
-    claimed = study._claim(number, name, study._state.asked[number].by)
+    state = study._state
+    if text(key, "key") in state.keys:  # it may have ended since
+        number, worker = asked_trial(study, trial).number, ""
+    else:
+        number = _pending_number(study, trial)
+        worker = state.pending[number].by
+    claimed = study._claim(number, name, worker, key)
     if claimed is None:
         raise TrialError(f"trial {number} was taken over, or ended, at the same moment. Look at study.pending.")
     return claimed
@@ -432,6 +437,15 @@ def forgive(study: Study, trials: Iterable[Trial | int]) -> None:
         after = commands.unblock(study._state, [asked_trial(study, trial).number for trial in several])
         if after is not None:
             study._commit(after)
+
+
+def refit(study: Study, from_scratch: bool) -> bool:
+    """Learn the model again: see `Study.refit`."""
+    with study._writing():
+        after = commands.refit(study._state, from_scratch)
+        if after is not None:
+            study._commit(after)
+    return after is not None
 
 
 def extend(study: Study, n: float) -> None:

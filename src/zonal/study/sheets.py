@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zonal.engine import checks
+from zonal.engine.events import Corrected, Noted, Observed, Told
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import checked_feedback
 from zonal.engine.trial_history import Outcome
@@ -33,7 +34,7 @@ from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
-from zonal.study import operations
+from zonal.study import operations, signatures
 from zonal.study.history import history
 from zonal.study.queries import region_of
 from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
@@ -124,9 +125,12 @@ def told(
     correct: bool = False,
     changed: bool = False,
     by: str | None = None,
+    key: str = "",
     watched: Callable[..., Any] = lambda things, what: things,
 ) -> Sheet[int]:
     """Tell a study what a sheet says, all of it or nothing; return what the sheet says.
+
+    `by` is who tells it. `key` names the request: repeating it changes nothing, whatever happened since.
 
     A value that differs from the one told before is an error unless `correct`. Rows of trials that changed after
     the sheet was written are taken only if `changed`. A new note for a trial that has a value is kept only if
@@ -138,7 +142,7 @@ def told(
         sheet = answers(table, draft, correct, changed)
 
         def tell(number: int, filled: FilledRow) -> None:
-            draft.tell(number, filled.value, filled.sem, filled.note, minus=filled.minus, time=filled.time)
+            draft.tell(number, filled.value, filled.sem, filled.note, minus=filled.minus, time=filled.time, by=by)
 
         def amend(number: int, filled: FilledRow) -> None:
             draft.correct(number, filled.value, filled.sem, filled.note, by=by)
@@ -150,15 +154,22 @@ def told(
             operations.annotate(draft, number, note)
         return sheet
 
-    return operations.together(study, change)
+    if not key:
+        return operations.together(study, change)
+    kinds = Told, Corrected, Noted, Observed
+    return signatures.signed(study, None, key, kinds, change, lambda state, at: answers(table, study))
 
 
 def observed(
-    study: Study, table: Table, again: bool, watched: Callable[..., Any] = lambda things, what: things
+    study: Study,
+    table: Table,
+    again: bool,
+    by: str | None = None,
+    watched: Callable[..., Any] = lambda things, what: things,
 ) -> Sheet[Region]:
     """Add the earlier measurements of a sheet to a study, all or none; return what the sheet says.
 
-    Rows that were told or observed before are taken only if `again`.
+    Rows that were told or observed before are taken only if `again`. `by` is who adds them.
     """
 
     def change(draft: Study) -> Sheet[Region]:
@@ -166,7 +177,8 @@ def observed(
         taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
 
         def observe(place: Region, filled: FilledRow) -> None:
-            draft.observe(place, filled.value, filled.sem, place.feedback, minus=filled.minus, note=filled.note)
+            told = filled.value, filled.sem, place.feedback
+            draft.observe(place, *told, minus=filled.minus, note=filled.note, by=by)
 
         refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
         return sheet

@@ -23,9 +23,11 @@ from zonal._types import Floats
 from zonal.engine import commands
 from zonal.engine.confidence import Outlook
 from zonal.engine.events import (
+    Claimed,
     Closed,
     Corrected,
     Extended,
+    Fitted,
     Forbidden,
     ModelWarned,
     Observed,
@@ -211,6 +213,8 @@ class Study(metaclass=Named):
         budget: float,
         direction: Direction = "maximize",
         exist_ok: bool = False,
+        by: str | None = None,
+        key: str = "",
         **settings: Unpack[Given],
     ) -> Self:
         """Start a study in a file: whatever it returned or recorded is on disk.
@@ -229,6 +233,10 @@ class Study(metaclass=Named):
             Open the file if it exists, as when two workers start at once: the first creates it, the other joins.
             It must hold a study with these settings; its budget may have been extended since, and without `rng`
             its seed is the one drawn by the first.
+        by : str, optional
+            Who starts it, kept in the history.
+        key : str
+            The caller's name for this request, kept in the history.
 
         Examples
         --------
@@ -238,6 +246,7 @@ class Study(metaclass=Named):
         'pools.db'
         """
         study = cls(space, budget=budget, direction=direction, **settings)
+        signatures.sign_start(study, by, key)
         try:
             study.save(path)
         except StudyFileError:
@@ -876,7 +885,7 @@ class Study(metaclass=Named):
             self, by, key, Closed, lambda study: operations.cancel(study, trial, note), signatures.nothing_again
         )
 
-    def claim(self, trial: Trial | int, *, by: str | None = None) -> Trial:
+    def claim(self, trial: Trial | int, *, by: str | None = None, key: str = "") -> Trial:
         """Take a pending trial over from whoever was measuring it, and return it.
 
         Parameters
@@ -885,6 +894,8 @@ class Study(metaclass=Named):
             A pending trial, or its number.
         by : str, optional
             Who measures it from now on; by default this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -894,11 +905,18 @@ class Study(metaclass=Named):
         >>> study.claim(trial, by="receiver 2") == trial
         True
         """
-        return operations.claim(self, trial, by)
+        return operations.claim(self, trial, by, key)
 
-    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
+    def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
         """Take a pending trial over from a worker; return None if that worker no longer measures it."""
-        return operations.claim_from(self, number, by, worker)
+        return signatures.signed(
+            self,
+            None,
+            key,
+            Claimed,
+            lambda study: operations.claim_from(study, number, by, worker),
+            signatures.claimed_again,
+        )
 
     def observe(
         self,
@@ -1153,11 +1171,18 @@ class Study(metaclass=Named):
         """
         return point_search.refine(self, measure_point, budget, noise, points)
 
-    def refit(self) -> bool:
+    def refit(self, *, by: str | None = None, key: str = "") -> bool:
         """Learn the model again from all measurements, independently of earlier fits, if anything is learned.
 
         Studies learn by themselves, and always when the budget is spent, but starting from the last fit. After
         this call the model does not depend on the order of the measurements. Returns whether anything was learned.
+
+        Parameters
+        ----------
+        by : str, optional
+            Who has it learned, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -1166,14 +1191,17 @@ class Study(metaclass=Named):
         >>> study.refit()  # the model was given
         False
         """
-        return self._refit()
+        return self._refit(by=by, key=key)
 
-    def _refit(self, from_scratch: bool = True) -> bool:
-        with self._writing():
-            after = commands.refit(self._state, from_scratch)
-            if after is not None:
-                self._commit(after)
-        return after is not None
+    def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
+        return signatures.signed(
+            self,
+            by,
+            key,
+            Fitted,
+            lambda study: operations.refit(study, from_scratch),
+            lambda state, at: True,
+        )
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
         """Add to the budget.

@@ -256,8 +256,9 @@ class Remote(Study):
         answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
         return [self._trial(trial) for trial in answer]
 
-    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
-        answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
+    def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        answer = self._line.post(f"/trials/{number}/claim", True, by=by, worker=worker, key=token)
         return None if answer is None else self._trial(answer)
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
@@ -265,8 +266,9 @@ class Remote(Study):
         token = errors.text(key, "key") or uuid.uuid4().hex
         self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
 
-    def _refit(self, from_scratch: bool = True) -> bool:
-        return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
+    def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        return bool(self._line.post("/refit", True, from_scratch=from_scratch, by=by, key=token)["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Raise: it is stored on the server."""
@@ -324,7 +326,7 @@ def _slopes(study: Remote, given: Mapping[str, tuple[float, float]]) -> dict[str
     return plain
 
 
-REPEATED = ("tell", "correct")  # safe to repeat
+REPEATED = ("tell", "correct", "_forgive")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, feedback: (
         None if feedback is None else encode(checked_feedback(feedback, study.space))

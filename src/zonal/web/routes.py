@@ -71,6 +71,11 @@ NOW = {
     "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
 }
 RECIPE = described_as("As an object, or as the text of a recipe in TOML.")
+TABLE = described_as(
+    "The content of the table of points or areas that the recipe names, as CSV.",
+    type="string",
+    maxLength=MAX_LETTERS,
+)
 MINUS = {
     "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
 }
@@ -110,7 +115,7 @@ ROUTES = (
           {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
-           "decimal": TEXT, **BY}, ("csv",)),
+           "decimal": TEXT, **BY, **KEY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
           {**MEASURED, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
@@ -124,7 +129,8 @@ ROUTES = (
     Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.",
           {"note": TEXT, **SIGNED}, (), ""),
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
-          {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT), **BY}),
+          {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT),
+           **BY, **KEY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
@@ -136,7 +142,7 @@ ROUTES = (
           {"region": REGION, **SIGNED}, ("region",), "allowed"),
     Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER, **SIGNED}, ("n",), ""),
     Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
-          {"from_scratch": YES}),
+          {"from_scratch": YES, **SIGNED}, (), "learned"),
     Route("POST", "/predict", "predict",
           "Predict the averages of any regions, or of all of the smallest size. Nothing changes.",
           {"regions": REGIONS, **FEEDBACK}),
@@ -178,12 +184,12 @@ STUDIES, STUDY = "/api/v1/studies", "/api/v1/studies/{name}"
 FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
     Route("POST", STUDIES, "", "Start a study from a recipe.",
-          {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
+          {"name": TEXT, "recipe": RECIPE, "table": TABLE, "exist_ok": YES, **SIGNED}, ("name", "recipe")),
     Route("GET", "/api/v1/events", "", "A stream of what changes in the folder.", kind=STREAM),
     Route("GET", "/api/v1/openapi.json", "", "This description."),
     Route("GET", "/api/v1/archive", "", "The studies that were put aside."),
-    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored."),
-    Route("POST", "/api/v1/archive/{name}/restore", "", "Bring a study back that was put aside."),
+    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored.", KEY),
+    Route("POST", "/api/v1/archive/{name}/restore", "", "Bring a study back that was put aside.", KEY),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
@@ -245,7 +251,7 @@ def _operation(route: Route) -> Schema:
             _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
         ]
     below = route.path.removeprefix(STUDY).removeprefix("/api/v1")
-    schema = answer_schema(route.method, below, route.answer)
+    schema = answer_schema(route.method, below)
     media: Schema = {route.kind: {"schema": schema} if route.kind == "application/json" else {}}
     errors: Schema = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused: Schema = {"description": "Refused: what was wrong, and what to do.", "content": errors}
