@@ -92,7 +92,8 @@ def test_the_answer_moves_exactly_where_why_said(direction: Any) -> None:
     rng, moved = np.random.default_rng(1), 0
     for seed in range(25):
         space = zn.Box([(0, 1)], smallest=1 / 32)
-        study = zn.Study(space, budget=60, kernel=zn.RBF(1.0, 0.15), noise=0.3, direction=direction, rng=seed)
+        given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.15), "noise": 0.3, "gross_errors": False}
+        study = zn.Study(space, budget=60, direction=direction, rng=seed, **given)
         truth = rng.normal(size=4)
         n = 4 + seed
         for _ in range(n):
