@@ -18,7 +18,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, reject, require, text
+from zonal.errors import (
+    InvalidInput,
+    attribute,
+    check_choice,
+    is_listed,
+    listed,
+    mapped,
+    named,
+    reject,
+    require,
+    text,
+)
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
@@ -34,6 +45,7 @@ from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
+from zonal.spaces.healpix import FRAMES, columns_of_sky
 from zonal.spaces.hierarchy_links import columns_of_codes, leaves_of_edges
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
@@ -93,6 +105,7 @@ class Hierarchy(FiniteSpace):
 
     levels: tuple[str, ...] = ()  # names of the levels, if made from a table
     paths: tuple[tuple[str, ...], ...] = ()
+    frame: str = ""  # of the coordinates of a sky in HEALPix pixels
     _called = "leaves"
     _or_else = ", or the region's name, or a tuple of names"
 
@@ -279,12 +292,41 @@ class Hierarchy(FiniteSpace):
         paths, shares = leaves_of_edges(edges, weights)
         return cls(_together(paths), weights=shares, smallest=smallest)
 
+    @classmethod
+    def healpix(cls, order: int, frame: str = "icrs", pixels: Sequence[int] | None = None) -> Hierarchy:
+        """Return the sky in HEALPix pixels of nested order: twelve base pixels, each split in four again and again.
+
+        All pixels of an order have the same area. A cell is named ``"order/pixel"``; the features are unit
+        vectors, so that the sky has no edge and no pole. Needs the extra ``sky``.
+
+        Parameters
+        ----------
+        order : int
+            Of the smallest pixels: 0 for twelve, 3 for 768, 5 for 12,288.
+        frame : {"icrs", "galactic"}
+            The coordinates in which the pixels are counted.
+        pixels : sequence of int, optional
+            The numbers of the pixels of this order that can be measured, in nested order; by default the whole sky.
+
+        Examples
+        --------
+        >>> sky = Hierarchy.healpix(3)
+        >>> sky.size, sky.region("3/297").name
+        (768, '0/4 > 1/18 > 2/74 > 3/297')
+        """
+        check_choice(frame, "frame", FRAMES)
+        levels, vectors = columns_of_sky(order, pixels)
+        sky = cls.from_table(levels, vectors, feature_names=("x", "y", "z"))
+        vars(sky).update(frame=frame)
+        return sky
+
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
         super().check()
         names = [*self.levels, *(name for path in self.paths for name in path or [None])]
         named = len(self.paths) == self.size and all(isinstance(name, str) for name in names)
         require(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
+        check_choice(self.frame, "frame", ("", *FRAMES))
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -298,7 +340,7 @@ class Hierarchy(FiniteSpace):
         return [*super().label_sets, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
-        return self.paths, self.names, self.labels, self.smallest
+        return self.paths, self.names, self.labels, self.smallest, self.frame
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
