@@ -294,7 +294,7 @@ class Hierarchy(FiniteSpace):
 
     @classmethod
     def healpix(cls, order: int, frame: str = "icrs", pixels: Sequence[int] | None = None) -> Hierarchy:
-        """Return the sky in HEALPix pixels of nested order: twelve base pixels, each split in four again and again.
+        """Return the sky in HEALPix pixels of nested order: twelve, each split in four, and so on.
 
         All pixels of an order have the same area. A cell is named ``"order/pixel"``; the features are unit
         vectors, so that the sky has no edge and no pole. Needs the extra ``sky``.
@@ -306,7 +306,7 @@ class Hierarchy(FiniteSpace):
         frame : {"icrs", "galactic"}
             The coordinates in which the pixels are counted.
         pixels : sequence of int, optional
-            The numbers of the pixels of this order that can be measured, in nested order; by default the whole sky.
+            The pixels of this order that can be measured, by their nested numbers; by default the whole sky.
 
         Examples
         --------
