@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from shell import zonal
 from zonal.simulation import from_table
 
 healpix = pytest.importorskip("healpix")
@@ -166,3 +167,17 @@ def test_directions_of_pixels_are_sky_coordinates_of_astropy() -> None:
     place = coordinates.SkyCoord(*region.center, representation_type="cartesian", frame="icrs").spherical
     lon, lat = healpix.pix2ang(8, 297, nest=True, lonlat=True)
     assert (place.lon.deg, place.lat.deg) == pytest.approx((lon % 360, lat))
+
+
+def test_the_shell_writes_maps_that_other_programs_open(tmp_path: Path) -> None:
+    mocpy, tables = pytest.importorskip("mocpy"), pytest.importorskip("astropy.table")
+    study, _ = campaign(budget=6, noise=0.2)
+    study.save(tmp_path / "sky.db")
+    where, table = tmp_path / "best.fits", tmp_path / "map.fits"
+    zonal("export", tmp_path / "sky.db", "--format", "moc", "--probability", 0.5, "--out", where)
+    zonal("export", tmp_path / "sky.db", "--format", "skymap", "--out", table)
+    assert mocpy.MOC.load(where, format="fits") == study.to_moc(0.5)
+    mean = study.to_skymap()["MEAN"].value
+    assert tables.QTable.read(table)["MEAN"].value == pytest.approx(mean)
+    assert "Name a file with --out" in zonal("export", tmp_path / "sky.db", "--format", "moc", code=1).output
+    assert "for --format moc" in zonal("export", tmp_path / "sky.db", "--probability", 0.5, code=2).output

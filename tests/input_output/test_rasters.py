@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from shell import zonal
 from zonal.simulation import from_raster
 
 xarray = pytest.importorskip("xarray")
@@ -123,3 +124,11 @@ def test_symbols_have_no_bounds_and_names_of_variables_are_no_axes() -> None:
         named.predict().to_xarray()
     with pytest.raises(zn.InvalidInput, match="not on a grid"):
         zn.Study(zn.Points(np.eye(3)), budget=5).predict().to_xarray()
+
+
+def test_the_shell_writes_a_map_that_xarray_opens(tmp_path: Path) -> None:
+    study = zn.Study(zn.Box({"x": (0, 1)}, smallest=0.25), budget=5, kernel=zn.RBF(1.0, 0.3), noise=0.1)
+    study.save(tmp_path / "line.db")
+    zonal("export", tmp_path / "line.db", "--format", "netcdf", "--out", tmp_path / "line.nc")
+    with xarray.open_dataset(tmp_path / "line.nc") as read:
+        assert read.identical(study.predict().to_xarray())

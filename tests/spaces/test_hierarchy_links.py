@@ -57,6 +57,18 @@ def test_a_frame_of_edges_is_read() -> None:
     assert zn.Hierarchy.from_edges(frame) == zn.Hierarchy.from_edges(SEWER)
 
 
+def test_nodes_of_a_network_may_have_places() -> None:
+    places = {node: (float(at), -1.0) for at, node in enumerate("abcd")}
+    flow, names = dict.fromkeys("abcd", 1.0), ["x", "y"]
+    sewer = zn.Hierarchy.from_edges(SEWER, flow, features=places, feature_names=names)
+    assert sewer.names == ("x", "y")
+    assert sewer.region("(at c)").center.tolist() == [2, -1]
+    assert sewer.region("d").center.tolist() == [3, -1]
+    for wrong, problem in (({"a": (0.0,)}, "lack a node"), ([(0.0,)], "by node")):
+        with pytest.raises(zn.InvalidInput, match=problem):
+            zn.Hierarchy.from_edges(SEWER, features=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("edges", "weights", "problem"),
     [

@@ -46,7 +46,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.healpix import FRAMES, columns_of_sky
-from zonal.spaces.hierarchy_links import columns_of_codes, leaves_of_edges
+from zonal.spaces.hierarchy_links import columns_of_codes, features_of_nodes, leaves_of_edges
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
     JOINT,
@@ -266,6 +266,8 @@ class Hierarchy(FiniteSpace):
         edges: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] | DataFrame,
         weights: Mapping[str, float] | None = None,
         smallest: float | None = None,
+        features: Mapping[str, Sequence[float]] | None = None,
+        feature_names: Sequence[str] | None = None,
     ) -> Hierarchy:
         """Return the hierarchy of a network that drains into one outlet: a sewer, a river, a power grid.
 
@@ -280,8 +282,10 @@ class Hierarchy(FiniteSpace):
         weights : mapping of node to number, optional
             How much each node adds: households, flow, load. Nodes that are not named add nothing; without weights
             every node adds 1.
-        smallest : float, optional
+        smallest, feature_names
             As for `Hierarchy`.
+        features : mapping of node to numbers, optional
+            Where the nodes are. Without features, nodes are more similar the longer the route they share.
 
         Examples
         --------
@@ -289,8 +293,9 @@ class Hierarchy(FiniteSpace):
         >>> sewer.region("plant > c").weight, sewer.region("a").weight
         (40.0, 30.0)
         """
-        paths, shares = leaves_of_edges(edges, weights)
-        return cls(_together(paths), weights=shares, smallest=smallest)
+        nodes, paths, shares = leaves_of_edges(edges, weights)
+        table = None if features is None else features_of_nodes(features, nodes)
+        return cls(_together(paths), table, shares, smallest, feature_names)
 
     @classmethod
     def healpix(cls, order: int, frame: str = "icrs", pixels: Sequence[int] | None = None) -> Hierarchy:

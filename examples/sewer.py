@@ -1,0 +1,168 @@
+"""Find where a sewer's load is highest: a sample at a manhole averages everything upstream of it.
+
+python examples/sewer.py --runs 30 --out sewer.png
+
+The network is that of a town in Kentucky, as the package wntr ships it: sewers are laid along its water mains, each
+the shortest way to the lowest junction, and what a junction draws it also drains.
+"""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+import campaigns
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+
+import zonal as zn
+from zonal.plotting import column_width, plot_regrets
+from zonal.simulation import Landscape, from_table
+from zonal.simulation.rehearsal import Campaigns, Player, Rehearsal, StudyPlayer, at_random, campaign
+
+SAMPLES = 30
+NOISE = 0.3  # of one sample, in units of the usual concentration
+SCATTER = 0.3  # of the logarithm of the usual concentration, from junction to junction
+EXTENT = 3.0  # of a neighbourhood, in thousands of feet
+ADDED = 10.0  # concentration at its centre
+ALARM = 1.0  # what a single source adds to the concentration at the plant
+
+
+def section(name: str, text: str) -> list[list[str]]:
+    """Return the rows of a section of an EPANET file."""
+    lines = text.split(f"[{name}]")[1].split("\n[")[0].splitlines()
+    return [words for line in lines if (words := line.split(";")[0].split())]
+
+
+def sewer() -> zn.Hierarchy:
+    """Return the sewer: a tree of manholes, weighted by their own flow, with coordinates in thousands of feet."""
+    file = Path(find_spec("wntr").origin).parent / "library" / "networks" / "ky10.inp"
+    text = file.read_text()
+    junctions = section("JUNCTIONS", text)
+    flow = {name: float(demand) for name, _, demand, *_ in junctions}
+    heights = {name: float(height) for name, height, *_ in junctions if float(height) > 0}
+    links = [(row[1], row[2], float(row[3])) for row in section("PIPES", text)]
+    links += [(row[1], row[2], 1.0) for kind in ("PUMPS", "VALVES") for row in section(kind, text)]
+    names = sorted({name for link in links for name in link[:2]})
+    at = {name: number for number, name in enumerate(names)}
+    ends = [at[first] for first, *_ in links], [at[second] for _, second, _ in links]
+    pipes = coo_array(([length for *_, length in links], ends), shape=(len(names), len(names)))
+    lowest = at[min(heights, key=heights.get)]
+    _, toward = dijkstra(pipes, directed=False, indices=lowest, return_predecessors=True)
+    drains = {name: names[to] for name, to in zip(names, toward.tolist(), strict=True) if to >= 0}
+    while idle := [name for name in drains if name not in drains.values() and not flow.get(name)]:
+        for name in idle:  # nothing comes from there
+            del drains[name]
+    flow = {name: flow.get(name, 0.0) for name in {*drains, *drains.values()}}
+    places = {name: (float(x) / 1000, float(y) / 1000) for name, x, y in section("COORDINATES", text)}
+    return zn.Hierarchy.from_edges(list(drains.items()), flow, features=places, feature_names=("x", "y"))
+
+
+def neighbourhood(network: zn.Hierarchy, rng: np.random.Generator) -> Landscape:
+    """Return concentrations that are high around one junction."""
+    usual = np.exp(SCATTER * rng.normal(size=network.size))
+    away = ((network.features - network.features[rng.integers(network.size)]) ** 2).sum(axis=1)
+    return from_table(network, (usual + ADDED * np.exp(-away / (2 * EXTENT**2)))[network.place])
+
+
+def source(network: zn.Hierarchy, rng: np.random.Generator) -> Landscape:
+    """Return usual concentrations but for one junction, whose load is noticed at the plant."""
+    values, shares = np.exp(SCATTER * rng.normal(size=network.size)), network.weights / network.weights.sum()
+    at = rng.choice(network.size, p=shares)
+    values[at] += ALARM / shares[at]
+    return from_table(network, values[network.place])
+
+
+def tracing(landscape: Landscape, sample, budget: int, rng: np.random.Generator) -> zn.Region:
+    """Go upstream from the plant: at each fork sample all inflows, and follow the highest."""
+    space, region = landscape.space, landscape.space.cell((0, 0))
+    forks = 12  # on a usual way up, for which the budget must last
+    while space.may_split(region):
+        children = space.split(region)
+        if len(children) > 1:
+            times = max(1, SAMPLES // (forks * len(children)))
+            if budget < times * len(children):
+                break
+            budget -= times * len(children)
+            means = [np.mean([sample(child) for _ in range(times)]) for child in children]
+            children = [children[int(np.argmax(means))]]
+        region = children[0]
+    return region
+
+
+def bisection(landscape: Landscape, sample, budget: int, rng: np.random.Generator) -> zn.Region:
+    """Sample where half of the flow still suspected passes, and keep the half with the higher average."""
+    space = landscape.space
+    cells = [space.cell((h, i)) for h in range(space.max_depth() + 1) for i in range(space.partition.count(h))]
+    runs = np.array(sorted({(cell.positions[0], cell.positions[-1] + 1) for cell in cells}))
+    suspected, weights = np.ones(space.size, dtype=bool), space.weights
+    load = np.zeros(space.size)  # of what is not suspected, spread over its members
+    times = max(1, budget // 13)  # samples of one manhole: a dozen halvings lead to one junction
+    total = float(np.mean([sample(space.cell((0, 0))) for _ in range(times)])) * weights.sum()
+    for _ in range(budget // times - 1):
+        before = np.append(0.0, np.cumsum(weights * suspected))
+        share = (before[runs[:, 1]] - before[runs[:, 0]]) / before[-1]
+        if not ((share > 0) & (share < 1)).any():
+            break
+        low, high = runs[np.argmin(np.abs(share - 0.5))].tolist()
+        upstream = np.zeros(space.size, dtype=bool)
+        upstream[low:high] = True
+        region = space.region(space.rows[low:high].tolist())
+        read = float(np.mean([sample(region) for _ in range(times)])) * weights[upstream].sum()
+        inside = read - load[upstream].sum()
+        within, beyond = suspected & upstream, suspected & ~upstream
+        rest = total - inside
+        up = inside / weights[within].sum() > rest / weights[beyond].sum()
+        cleared, value = (beyond, rest) if up else (within, inside)
+        load[cleared] = value * weights[cleared] / weights[cleared].sum()
+        suspected, total = (within, inside) if up else (beyond, rest)
+    left = np.flatnonzero(suspected)
+    return space.region([int(space.rows[rng.choice(left, p=weights[left] / weights[left].sum())])])
+
+
+def main(runs: int, share: float, out: str) -> None:
+    """Compare Zonal with those who trace and bisect, and draw one campaign of each kind."""
+    network, samples = sewer(), max(2, round(SAMPLES * share))
+    searches = {"Zonal": StudyPlayer((("noise", NOISE), ("value_name", "concentration")))}
+    searches |= {"bisection": bisection, "tracing upstream": tracing, "random": at_random}
+    players = campaigns.settled(searches, lambda instrument, region: instrument(region))
+    with column_width():
+        figure, axes = plt.subplots(2, 2, figsize=(11, 9), width_ratios=[1.2, 1], layout="constrained")
+        kinds = {"a neighbourhood": neighbourhood, "one source": source}
+        for (town, regrets), (kind, make) in zip(axes, kinds.items(), strict=True):
+            truths = [make(network, np.random.default_rng([7, run])) for run in range(runs)]
+            result = Rehearsal(truths[0], samples, {who: play(players[who], truths, samples) for who in players})
+            print(f"{kind}: {samples} samples for {network.size} junctions, {runs} runs\n{result.table()}\n")
+            draw(campaigns.campaign(players["Zonal"], truths[0], samples, NOISE), truths[0], town, kind)
+            plot_regrets(result, regrets).set_title(f"{samples} samples, {runs} runs")
+        figure.savefig(out, dpi=110)
+
+
+def play(player: Player, truths: list[Landscape], samples: int) -> Campaigns:
+    """Return what a contestant finds in each of some sewers."""
+    regions = [campaign(player, truth, NOISE, samples, 0, run) for run, truth in enumerate(truths)]
+    return Campaigns(
+        tuple(regions), np.array([truth.regret(at) for truth, at in zip(truths, regions, strict=True)])
+    )
+
+
+def draw(study: zn.Study, truth: Landscape, ax: plt.Axes, kind: str) -> None:
+    """Draw the concentrations, the manholes that were sampled and the junction found."""
+    network = study.space
+    values = [truth.average(network.region([row])) for row in network.rows]
+    shown = ax.scatter(*network.features.T, c=values, cmap="cividis", s=9, norm="log")
+    sampled = np.array([trial.region.center for trial in study.trials])
+    ax.scatter(*sampled.T, s=40, fc="none", ec="#D55E00")
+    ax.scatter(*campaigns.smallest(study).center, s=170, marker="*", color="#009E73", ec="white")
+    ax.set(xlabel="x [1000 ft]", ylabel="y [1000 ft]", aspect="equal")
+    ax.figure.colorbar(shown, ax=ax, pad=0.01, label="concentration")
+    ax.set_title(f"{kind}: centres of what was sampled (rings), junction found (star)", pad=10)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--out", default="sewer.png")
+    main(**vars(parser.parse_args()))
