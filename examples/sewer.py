@@ -2,8 +2,8 @@
 
 python examples/sewer.py --runs 30 --out sewer.png
 
-The network is that of a town in Kentucky, as the package wntr ships it: sewers are laid along its water mains, each
-the shortest way to the lowest junction, and what a junction draws it also drains.
+The network is that of a town in Kentucky, as the package wntr ships it: sewers are laid along its water mains, the
+shortest way to the lowest junction, and what a junction draws it also drains.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from zonal.simulation.rehearsal import Campaigns, Player, Rehearsal, StudyPlayer
 SAMPLES = 30
 NOISE = 0.3  # of one sample, in units of the usual concentration
 SCATTER = 0.3  # of the logarithm of the usual concentration, from junction to junction
-EXTENT = 3.0  # of a neighbourhood, in thousands of feet
+EXTENT = 6.0  # of a neighbourhood, in thousands of feet
 ADDED = 10.0  # concentration at its centre
 ALARM = 1.0  # what a single source adds to the concentration at the plant
 
@@ -35,7 +35,7 @@ def section(name: str, text: str) -> list[list[str]]:
     return [words for line in lines if (words := line.split(";")[0].split())]
 
 
-def sewer() -> zn.Hierarchy:
+def sewer(thin: float = 1.0) -> zn.Hierarchy:
     """Return the sewer: a tree of manholes, weighted by their own flow, with coordinates in thousands of feet."""
     file = Path(find_spec("wntr").origin).parent / "library" / "networks" / "ky10.inp"
     text = file.read_text()
@@ -54,24 +54,31 @@ def sewer() -> zn.Hierarchy:
     while idle := [name for name in drains if name not in drains.values() and not flow.get(name)]:
         for name in idle:  # nothing comes from there
             del drains[name]
-    flow = {name: flow.get(name, 0.0) for name in {*drains, *drains.values()}}
+    flow = {name: flow.get(name, 0.0) for name in dict.fromkeys([*drains, *drains.values()])}
     places = {name: (float(x) / 1000, float(y) / 1000) for name, x, y in section("COORDINATES", text)}
-    return zn.Hierarchy.from_edges(list(drains.items()), flow, features=places, feature_names=("x", "y"))
+    return zn.Hierarchy.from_edges(
+        list(drains.items()), flow, features=places, feature_names=("x", "y"), thin=thin
+    )
 
 
-def neighbourhood(network: zn.Hierarchy, rng: np.random.Generator) -> Landscape:
+def neighbourhood(network: zn.Hierarchy, rng: np.random.Generator) -> np.ndarray:
     """Return concentrations that are high around one junction."""
-    usual = np.exp(SCATTER * rng.normal(size=network.size))
-    away = ((network.features - network.features[rng.integers(network.size)]) ** 2).sum(axis=1)
-    return from_table(network, (usual + ADDED * np.exp(-away / (2 * EXTENT**2)))[network.place])
+    places = network.features[network.place]
+    away = ((places - places[rng.integers(network.size)]) ** 2).sum(axis=1)
+    return usual(network, rng) + ADDED * np.exp(-away / (2 * EXTENT**2))
 
 
-def source(network: zn.Hierarchy, rng: np.random.Generator) -> Landscape:
+def source(network: zn.Hierarchy, rng: np.random.Generator) -> np.ndarray:
     """Return usual concentrations but for one junction, whose load is noticed at the plant."""
-    values, shares = np.exp(SCATTER * rng.normal(size=network.size)), network.weights / network.weights.sum()
-    at = rng.choice(network.size, p=shares)
+    shares = network.weights[network.place] / network.weights.sum()
+    at, values = rng.choice(network.size, p=shares), usual(network, rng)
     values[at] += ALARM / shares[at]
-    return from_table(network, values[network.place])
+    return values
+
+
+def usual(network: zn.Hierarchy, rng: np.random.Generator) -> np.ndarray:
+    """Return what differs from junction to junction without a reason."""
+    return np.exp(SCATTER * rng.normal(size=network.size))
 
 
 def tracing(landscape: Landscape, sample, budget: int, rng: np.random.Generator) -> zn.Region:
@@ -123,18 +130,26 @@ def bisection(landscape: Landscape, sample, budget: int, rng: np.random.Generato
 
 def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with those who trace and bisect, and draw one campaign of each kind."""
-    network, samples = sewer(), max(2, round(SAMPLES * share))
-    searches = {"Zonal": StudyPlayer((("noise", NOISE), ("value_name", "concentration")))}
-    searches |= {"bisection": bisection, "tracing upstream": tracing, "random": at_random}
-    players = campaigns.settled(searches, lambda instrument, region: instrument(region))
+    every, fewer, samples = sewer(), sewer(thin=0.5), max(2, round(SAMPLES * share))
+    study = StudyPlayer((("noise", NOISE), ("value_name", "concentration")))
+    searches = {"Zonal": study, "Zonal, all manholes": study, "bisection": bisection, "tracing upstream": tracing}
+    players = campaigns.settled(searches | {"random": at_random}, lambda instrument, region: instrument(region))
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 9), width_ratios=[1.2, 1], layout="constrained")
         kinds = {"a neighbourhood": neighbourhood, "one source": source}
         for (town, regrets), (kind, make) in zip(axes, kinds.items(), strict=True):
-            truths = [make(network, np.random.default_rng([7, run])) for run in range(runs)]
-            result = Rehearsal(truths[0], samples, {who: play(players[who], truths, samples) for who in players})
-            print(f"{kind}: {samples} samples for {network.size} junctions, {runs} runs\n{result.table()}\n")
-            draw(campaigns.campaign(players["Zonal"], truths[0], samples, NOISE), truths[0], town, kind)
+            values = [make(every, np.random.default_rng([11, run])) for run in range(runs)]
+            results = {}
+            for who, player in players.items():
+                truths = [from_table(fewer if who == "Zonal" else every, truth) for truth in values]
+                results[who] = play(player, truths, samples)
+            first = from_table(fewer, values[0])
+            result = Rehearsal(first, samples, results)
+            print(
+                f"{kind}: {samples} samples for {every.size} junctions, {runs} runs\n{result.table()}\n",
+                flush=True,
+            )
+            draw(campaigns.campaign(players["Zonal"], first, samples, NOISE), first, town, kind)
             plot_regrets(result, regrets).set_title(f"{samples} samples, {runs} runs")
         figure.savefig(out, dpi=110)
 

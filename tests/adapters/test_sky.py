@@ -74,7 +74,7 @@ def test_a_coverage_map_has_the_best_pixel_and_mocpy_reads_it_back(tmp_path: Pat
     small, large = study.to_moc(0.5), study.to_moc(0.99)
     small.save(tmp_path / "best.fits", format="fits")
     assert mocpy.MOC.load(tmp_path / "best.fits", format="fits") == small
-    assert best in large.to_order(2).flatten().tolist()
+    assert best in large.flatten().tolist()
     assert 0 < small.sky_fraction <= large.sky_fraction < 0.25
     assert large.union(small) == large
 
@@ -90,7 +90,7 @@ def test_a_coverage_map_contains_the_best_pixel_as_often_as_it_says() -> None:
         study = zn.Study(sky, budget=8, kernel=KERNEL, noise=0.3)
         study.optimize(from_table(sky, truth[sky.place]).simulate(0.3, run))
         pixel = int(sky.paths[truth.argmax()][-1].removeprefix("1/"))
-        hits += pixel in study.to_moc(0.8).to_order(1).flatten().tolist()
+        hits += pixel in study.to_moc(0.8).flatten().tolist()
     assert 24 <= hits <= 39  # 32 are expected; 24 or fewer, or 39 or more, come once in 400 times
 
 
@@ -131,14 +131,14 @@ def test_forbidden_pixels_are_in_no_map() -> None:
     pytest.importorskip("mocpy")
     free, best = campaign()
     study, _ = campaign(forbidden=[f"2/{best}"])
-    assert best in free.to_moc().to_order(2).flatten().tolist()
-    assert best not in study.to_moc(0.999).to_order(2).flatten().tolist()
+    assert best in free.to_moc().flatten().tolist()
+    assert best not in study.to_moc(0.999).flatten().tolist()
 
 
 def test_a_minimum_is_where_the_average_is_low() -> None:
     pytest.importorskip("mocpy")
     study, best = campaign(direction="minimize", mean=1.0)
-    assert best not in study.to_moc().to_order(2).flatten().tolist()
+    assert best not in study.to_moc().flatten().tolist()
 
 
 def test_a_map_of_something_else_is_refused() -> None:

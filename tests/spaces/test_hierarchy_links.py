@@ -69,6 +69,21 @@ def test_nodes_of_a_network_may_have_places() -> None:
             zn.Hierarchy.from_edges(SEWER, features=wrong)  # type: ignore[arg-type]
 
 
+def test_a_thinned_network_measures_fewer_nodes_and_the_same_averages_there() -> None:
+    row = [(f"n{at}", f"n{at - 1}") for at in range(1, 64)]
+    whole, thinned = zn.Hierarchy.from_edges(row), zn.Hierarchy.from_edges(row, thin=0.5)
+    assert (whole.max_depth(), thinned.max_depth()) == (64, 7)
+    loads = {f"(at n{at})" if at < 63 else "n63": float(at) for at in range(64)}
+    every, some = from_table(whole, loads), from_table(thinned, loads)
+    for name in ("n0", "n32", "n48"):
+        assert some.average(thinned.region(name)) == pytest.approx(every.average(whole.region(name)))
+    weights = [thinned.region(name).weight for name in ("n0", "n32", "n48", "n56")]
+    assert weights == [64, 32, 16, 8]
+    for wrong in (0.0, 1.5):
+        with pytest.raises(zn.InvalidInput, match="thin"):
+            zn.Hierarchy.from_edges(row, thin=wrong)
+
+
 @pytest.mark.parametrize(
     ("edges", "weights", "problem"),
     [

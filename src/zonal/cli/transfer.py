@@ -26,7 +26,6 @@ from zonal.storage.verify import first_difference
 from zonal.study.export import document, exported, imported, outcomes
 from zonal.study.study import Study
 
-
 MAPS = ("moc", "skymap", "netcdf")
 
 
@@ -45,7 +44,12 @@ MAPS = ("moc", "skymap", "netcdf")
 @separator_option
 @decimal_option
 def export(
-    study: Study, kind: str, probability: float | None, out: Path | None, separator: str | None, decimal: str | None
+    study: Study,
+    kind: str,
+    probability: float | None,
+    out: Path | None,
+    separator: str | None,
+    decimal: str | None,
 ) -> None:
     """Write a study's trials as a sheet or as JSON, its events as JSON lines, or a map for other programs."""
     if kind != "moc" and probability is not None:

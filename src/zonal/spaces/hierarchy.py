@@ -26,6 +26,7 @@ from zonal.errors import (
     listed,
     mapped,
     named,
+    positive_number,
     reject,
     require,
     text,
@@ -268,6 +269,8 @@ class Hierarchy(FiniteSpace):
         smallest: float | None = None,
         features: Mapping[str, Sequence[float]] | None = None,
         feature_names: Sequence[str] | None = None,
+        *,
+        thin: float = 1.0,
     ) -> Hierarchy:
         """Return the hierarchy of a network that drains into one outlet: a sewer, a river, a power grid.
 
@@ -286,6 +289,9 @@ class Hierarchy(FiniteSpace):
             As for `Hierarchy`.
         features : mapping of node to numbers, optional
             Where the nodes are. Without features, nodes are more similar the longer the route they share.
+        thin : float
+            Measure only at nodes through which at most this share of what passes the next of them downstream
+            passes; the others still add theirs. Where many nodes lie in a row, 0.5 makes a shallower tree.
 
         Examples
         --------
@@ -293,7 +299,9 @@ class Hierarchy(FiniteSpace):
         >>> sewer.region("plant > c").weight, sewer.region("a").weight
         (40.0, 30.0)
         """
-        nodes, paths, shares = leaves_of_edges(edges, weights)
+        share = positive_number(thin, "thin")
+        require(share <= 1, "thin must be at most 1", thin, "Pass a share, such as 0.5; 1 keeps all nodes.")
+        nodes, paths, shares = leaves_of_edges(edges, weights, share)
         table = None if features is None else features_of_nodes(features, nodes)
         return cls(_together(paths), table, shares, smallest, feature_names)
 
