@@ -283,11 +283,11 @@ def test_a_thinned_sewer_has_the_same_junctions_with_the_same_flow() -> None:
 def test_without_noise_a_single_source_is_found_by_those_who_go_upstream(way: str) -> None:
     network = zn.Hierarchy.from_edges([(f"n{child}", f"n{(child - 1) // 2}") for child in range(1, 63)])
     for at in (0, 17, 40, network.size - 1):
-        landscape, samples = from_table(network, np.eye(network.size)[at] + 1), []
+        landscape, samples = from_table(network, np.eye(network.size)[at] + 1), list[str]()
 
         def sample(region: zn.Region, landscape: Any = landscape, samples: list[str] = samples) -> float:
             samples.append(region.name)
-            return landscape.average(region)
+            return float(landscape.average(region))
 
         budget = 26 if way == "bisection" else 200
         found = getattr(load("sewer"), way)(landscape, sample, budget, np.random.default_rng(0))

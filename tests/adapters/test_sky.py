@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ def campaign(order: int = 2, budget: int = 25, **settings: object) -> tuple[zn.S
     given = {"kernel": zn.RBF(0.1, 0.6), "noise": 0.02, "value_name": "brightness", "value_unit": "K"}
     study = zn.Study(sky, budget=budget, **(given | settings))  # type: ignore[arg-type]
     study.optimize(table.simulate(0.02, 0))
-    return study, int(table.best().region.members[0])
+    region: Any = table.best().region
+    return study, int(region.members[0])
 
 
 def test_pixels_of_the_sky_lie_where_the_healpix_package_says_and_within_their_parents() -> None:

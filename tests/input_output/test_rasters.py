@@ -37,7 +37,8 @@ def check(landscape: Any, names: tuple[str, str]) -> None:
 def test_a_data_array_is_a_landscape_on_the_box_of_its_pixels() -> None:
     landscape = from_raster(raster())
     check(landscape, ("lat", "lon"))
-    assert landscape.space.units == ("deg", "deg")
+    space: Any = landscape.space
+    assert space.units == ("deg", "deg")
     assert from_raster(raster(), smallest={"lat": 20, "lon": 10}).best().region.bounds.tolist() == [
         [10, 30],
         [30, 40],

@@ -74,4 +74,4 @@ def _rivals(among: Ints, height: Floats, std: Floats) -> Ints:
     """Return the regions that may be the best: not many standard deviations below the highest mean."""
     top = among[height[among].argmax()]
     behind = (height[top] - height[among]) / np.maximum(np.hypot(std[top], std[among]), 1e-300)
-    return among[behind < confidence.HOPELESS]
+    return np.asarray(among[behind < confidence.HOPELESS])
