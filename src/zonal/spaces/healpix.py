@@ -5,6 +5,7 @@ A cell is named ``"order/pixel"``, as in the text form of multi-order coverage m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ MAX_ORDER = 29  # the numbers of smaller pixels do not fit into 64 bits
 MAX_PIXELS = 100_000
 
 
-def columns_of_sky(order: int, pixels: Sequence[int] | None) -> tuple[dict[str, list[str]], Floats]:
+def columns_of_sky(order: int, frame: str, pixels: Sequence[int] | None) -> tuple[dict[str, list[str]], Floats]:
     """Return one column of cells per order, with one row per pixel, and the pixels' unit vectors."""
     order = whole_number(order, "order", 0, MAX_ORDER)
     number = 12 * 4**order
@@ -36,7 +37,19 @@ def columns_of_sky(order: int, pixels: Sequence[int] | None) -> tuple[dict[str, 
     healpix: Any = library("healpix", "a sky of HEALPix pixels", f"order={order}", "Run pip install 'zonal[sky]'.")
     vectors = np.stack(healpix.pix2vec(2**order, at, nest=True), axis=1)
     above = {h: (at >> 2 * (order - h)).tolist() for h in range(order + 1)}
-    return {f"order {h}": [f"{h}/{pixel}" for pixel in cells] for h, cells in above.items()}, vectors
+    return {_level(frame, h): [f"{h}/{pixel}" for pixel in cells] for h, cells in above.items()}, vectors
+
+
+def _level(frame: str, order: int) -> str:
+    """Return the name of a level, by which a sky is known again when it was read from a file."""
+    return f"{frame} order {order}"
+
+
+def frame_of_sky(levels: Sequence[str], leaf: str) -> str:
+    """Return the frame of a hierarchy with these names of levels, and of its first leaf; "" if it is no sky."""
+    if re.fullmatch(r"\d+/\d+", leaf) is None:
+        return ""
+    return next((name for name in FRAMES if list(levels) == [_level(name, h) for h in range(len(levels))]), "")
 
 
 def cells_of(regions: Iterable[SubsetRegion]) -> tuple[Ints, Ints]:

@@ -46,7 +46,7 @@ from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
-from zonal.spaces.healpix import FRAMES, columns_of_sky
+from zonal.spaces.healpix import FRAMES, columns_of_sky, frame_of_sky
 from zonal.spaces.hierarchy_links import columns_of_codes, features_of_nodes, leaves_of_edges
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
@@ -106,7 +106,6 @@ class Hierarchy(FiniteSpace):
 
     levels: tuple[str, ...] = ()  # names of the levels, if made from a table
     paths: tuple[tuple[str, ...], ...] = ()
-    frame: str = ""  # of the coordinates of a sky in HEALPix pixels
     _called = "leaves"
     _or_else = ", or the region's name, or a tuple of names"
 
@@ -328,10 +327,13 @@ class Hierarchy(FiniteSpace):
         (768, '0/4 > 1/18 > 2/74 > 3/297')
         """
         check_choice(frame, "frame", FRAMES)
-        levels, vectors = columns_of_sky(order, pixels)
-        sky = cls.from_table(levels, vectors, feature_names=("x", "y", "z"))
-        vars(sky).update(frame=frame)
-        return sky
+        levels, vectors = columns_of_sky(order, frame, pixels)
+        return cls.from_table(levels, vectors, feature_names=("x", "y", "z"))
+
+    @property
+    def frame(self) -> str:
+        """The coordinates of a sky in HEALPix pixels, "icrs" or "galactic"; "" for anything else."""
+        return frame_of_sky(self.levels, self.paths[0][-1])
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
@@ -339,7 +341,6 @@ class Hierarchy(FiniteSpace):
         names = [*self.levels, *(name for path in self.paths for name in path or [None])]
         named = len(self.paths) == self.size and all(isinstance(name, str) for name in names)
         require(named, "every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
-        check_choice(self.frame, "frame", ("", *FRAMES))
 
     @property
     def level_names(self) -> tuple[str, ...]:
