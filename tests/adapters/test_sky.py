@@ -11,6 +11,7 @@ import pytest
 
 import zonal as zn
 from shell import zonal
+from web.server_process import serving
 from zonal.simulation import from_table
 
 healpix = pytest.importorskip("healpix")
@@ -183,3 +184,18 @@ def test_the_shell_writes_maps_that_other_programs_open(tmp_path: Path) -> None:
     assert tables.QTable.read(table)["MEAN"].value == pytest.approx(mean)
     assert "Name a file with --out" in zonal("export", tmp_path / "sky.db", "--format", "moc", code=1).output
     assert "for --format moc" in zonal("export", tmp_path / "sky.db", "--probability", 0.5, code=2).output
+
+
+def test_the_service_answers_with_maps(tmp_path: Path) -> None:
+    mocpy, tables = pytest.importorskip("mocpy"), pytest.importorskip("astropy.table")
+    study, _ = campaign(budget=6, noise=0.2)
+    study.save(tmp_path / "sky.db")
+    with serving(tmp_path) as server:
+        for name, query in (("moc.fits", "?probability=0.5"), ("skymap.fits", "")):
+            answer = server.get(f"/api/v1/studies/sky/export/{name}{query}")
+            assert answer.headers["content-type"] == "application/fits"
+            (tmp_path / name).write_bytes(answer.content)
+        refused = server.get("/api/v1/studies/sky/export/map.nc")
+    assert mocpy.MOC.load(tmp_path / "moc.fits", format="fits") == study.to_moc(0.5)
+    assert len(tables.QTable.read(tmp_path / "skymap.fits")) == 192
+    assert refused.status == 422

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 
 import click
@@ -23,10 +22,8 @@ from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
 from zonal.storage.verify import first_difference
-from zonal.study.export import document, exported, imported, outcomes
+from zonal.study.export import MAPS, document, exported, imported, map_file, outcomes
 from zonal.study.study import Study
-
-MAPS = ("moc", "skymap", "netcdf")
 
 
 @study_command()
@@ -71,7 +68,7 @@ def export(
     if kind in MAPS:
         require(out is not None, f"--format {kind} is no text", "standard output", "Name a file with --out.")
         assert out is not None
-        write(out, _map(study, kind, 0.9 if probability is None else probability))
+        write(out, map_file(study, kind, **({} if probability is None else {"probability": probability})))
         echo_err(f"{out}: {budget_line(study)}")
         return
     text = {"json": document, "events": exported}[kind](study)
@@ -80,18 +77,6 @@ def export(
         return
     write(out, text.encode())
     echo_err(f"{out}: {budget_line(study)}")
-
-
-def _map(study: Study, kind: str, probability: float) -> bytes:
-    """Return the content of a file with a map."""
-    if kind == "netcdf":
-        return bytes(study.predict().to_xarray().to_netcdf(engine="scipy"))
-    content = BytesIO()
-    if kind == "moc":
-        study.to_moc(probability).serialize("fits").writeto(content)
-    else:
-        study.to_skymap().write(content, format="fits")
-    return content.getvalue()
 
 
 @command("import")
