@@ -1,6 +1,6 @@
 """Find where a sewer's load is highest: a sample at a manhole averages everything upstream of it.
 
-python examples/sewer.py --runs 10 --out sewer.png
+python examples/sewer.py --runs 30 --out sewer.png
 
 The network is that of a town in Kentucky, as the package wntr ships it: sewers are laid along its water mains, the
 shortest way to the lowest junction, and what a junction draws it also drains.
@@ -174,7 +174,7 @@ def draw(study: zn.Study, truth: Landscape, ax: plt.Axes, kind: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--thin", type=float, default=0.5, help="which manholes Zonal may sample; 1: all")
     parser.add_argument("--out", default="sewer.png")

@@ -249,10 +249,10 @@ WITHOUT_PIPES = pytest.mark.skipif(
 )
 
 
-def test_the_page_of_the_sewer_shows_ten_towns_of_both_kinds_for_everybody() -> None:
+def test_the_page_of_the_sewer_shows_thirty_towns_of_both_kinds_for_everybody() -> None:
     page = (ROOT / "docs" / "sewer.md").read_text()
     rows = PLAYED.findall(page.split("<!-- output -->")[1].split("<!-- end of output -->")[0])
-    assert rows == 2 * [(player, "10") for player in SEWER]
+    assert rows == 2 * [(player, "30") for player in SEWER]
 
 
 @WITHOUT_PIPES
