@@ -7,6 +7,7 @@ shortest way to the lowest junction, and what a junction draws it also drains.
 """
 
 import argparse
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from zonal.plotting import column_width, plot_regrets
 from zonal.simulation import Landscape, from_table
 from zonal.simulation.rehearsal import Campaigns, Player, Rehearsal, StudyPlayer, at_random, campaign
 
+Maker = Callable[[zn.Hierarchy, np.random.Generator], np.ndarray]  # of the concentration at each junction
 SAMPLES = 30
+THIN = 0.5  # share of the flow that Zonal goes up by at a time
 NOISE = 0.3  # of one sample, in units of the usual concentration
 SCATTER = 0.3  # of the logarithm of the usual concentration, from junction to junction
 EXTENT = 6.0  # of a neighbourhood, in thousands of feet
@@ -81,6 +84,9 @@ def usual(network: zn.Hierarchy, rng: np.random.Generator) -> np.ndarray:
     return np.exp(SCATTER * rng.normal(size=network.size))
 
 
+KINDS: dict[str, Maker] = {"a neighbourhood": neighbourhood, "one source": source}
+
+
 def tracing(landscape: Landscape, sample, budget: int, rng: np.random.Generator) -> zn.Region:
     """Go upstream from the plant: at each fork sample all inflows, and follow the highest."""
     space, region = landscape.space, landscape.space.cell((0, 0))
@@ -125,38 +131,37 @@ def bisection(landscape: Landscape, sample, budget: int, rng: np.random.Generato
     return space.region([int(space.rows[rng.choice(left, p=weights[left] / weights[left].sum())])])
 
 
+def contestants() -> dict[str, Player]:
+    """Return who plays; all name one junction."""
+    players = {"Zonal": StudyPlayer((("noise", NOISE), ("value_name", "concentration")))}
+    players |= {"bisection": bisection, "tracing upstream": tracing, "random": at_random}
+    return campaigns.settled(players, lambda instrument, region: instrument(region))
+
+
+def compare(make: Maker, players: dict[str, Player], runs: int, samples: int, thin: float = THIN) -> Rehearsal:
+    """Return what contestants find, each in the same towns; Zonal samples at fewer manholes."""
+    every, fewer, results = sewer(), sewer(thin), {}
+    values = [make(every, np.random.default_rng([11, run])) for run in range(runs)]
+    for who, player in players.items():
+        truths = [from_table(fewer if who == "Zonal" else every, truth) for truth in values]
+        regions = [campaign(player, truth, NOISE, samples, 0, run) for run, truth in enumerate(truths)]
+        regrets = [truth.regret(region) for truth, region in zip(truths, regions, strict=True)]
+        results[who] = Campaigns(tuple(regions), np.array(regrets))
+    return Rehearsal(from_table(fewer, values[0]), samples, results)
+
+
 def main(runs: int, share: float, thin: float, out: str) -> None:
     """Compare Zonal with those who trace and bisect, and draw one campaign of each kind."""
-    every, fewer, samples = sewer(), sewer(thin), max(2, round(SAMPLES * share))
-    study = StudyPlayer((("noise", NOISE), ("value_name", "concentration")))
-    searches = {"Zonal": study, "bisection": bisection, "tracing upstream": tracing}
-    players = campaigns.settled(searches | {"random": at_random}, lambda instrument, region: instrument(region))
+    players, samples = contestants(), max(2, round(SAMPLES * share))
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 9), width_ratios=[1.2, 1], layout="constrained")
-        kinds = {"a neighbourhood": neighbourhood, "one source": source}
-        for (town, regrets), (kind, make) in zip(axes, kinds.items(), strict=True):
-            values = [make(every, np.random.default_rng([11, run])) for run in range(runs)]
-            results = {}
-            for who, player in players.items():
-                truths = [from_table(fewer if who == "Zonal" else every, truth) for truth in values]
-                results[who] = play(player, truths, samples)
-            first = from_table(fewer, values[0])
-            result = Rehearsal(first, samples, results)
-            print(
-                f"{kind}: {samples} samples for {every.size} junctions, {runs} runs\n{result.table()}\n",
-                flush=True,
-            )
+        for (town, regrets), (kind, make) in zip(axes, KINDS.items(), strict=True):
+            result = compare(make, players, runs, samples, thin)
+            first = result.landscape
+            print(f"{kind}: {samples} samples for {first.space.size} junctions, {runs} runs\n{result.table()}\n")
             draw(campaigns.campaign(players["Zonal"], first, samples, NOISE), first, town, kind)
             plot_regrets(result, regrets).set_title(f"{samples} samples, {runs} runs")
         figure.savefig(out, dpi=110)
-
-
-def play(player: Player, truths: list[Landscape], samples: int) -> Campaigns:
-    """Return what a contestant finds in each of some sewers."""
-    regions = [campaign(player, truth, NOISE, samples, 0, run) for run, truth in enumerate(truths)]
-    return Campaigns(
-        tuple(regions), np.array([truth.regret(at) for truth, at in zip(truths, regions, strict=True)])
-    )
 
 
 def draw(study: zn.Study, truth: Landscape, ax: plt.Axes, kind: str) -> None:
@@ -176,6 +181,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--thin", type=float, default=0.5, help="which manholes Zonal may sample; 1: all")
+    parser.add_argument("--thin", type=float, default=THIN, help="which manholes Zonal may sample; 1: all")
     parser.add_argument("--out", default="sewer.png")
     main(**vars(parser.parse_args()))
