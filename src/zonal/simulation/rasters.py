@@ -33,7 +33,7 @@ def from_raster(
     ----------
     raster : DataArray or path
         Evenly spaced positions along every dimension; dimensions of length one are left out. A GeoTIFF is read by
-        rioxarray, anything else (NetCDF, Zarr) by xarray: the extra ``raster``.
+        rioxarray, anything else, such as NetCDF, by xarray: the extra ``raster``.
     smallest : mapping of dimension to number, or float, optional
         The smallest useful size of a region, as for `Box`; by default a pixel, or what halving leads to near it.
     direction : {"maximize", "minimize"}
