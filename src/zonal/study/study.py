@@ -1641,6 +1641,46 @@ class Study(metaclass=Named):
 
         return plot(self, kind, ax, **options)
 
+    def to_moc(self, probability: float = 0.9) -> Any:
+        """Return the smallest set of pixels that contains the best one with a probability, as a MOC of mocpy.
+
+        The space is a sky, `Hierarchy.healpix`, in ICRS. It holds under the models, by 8,000 joint draws of all
+        pixels that may be the best. Needs the extra ``sky``.
+
+        Parameters
+        ----------
+        probability : float
+            That the best pixel is in the set.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Hierarchy.healpix(1), budget=20, kernel=zn.RBF(1.0, 0.5), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[2]))
+        >>> study.to_moc(0.9).sky_fraction < 0.5
+        True
+        """
+        from zonal.adapters.sky import moc
+
+        return moc(self, probability)
+
+    def to_skymap(self) -> Any:
+        """Return a multi-order sky map as a table of astropy, to be written as FITS (``.write("map.fits")``).
+
+        One row per smallest pixel of a sky, `Hierarchy.healpix`: its number UNIQ, PROBDENSITY of being the best
+        pixel (per steradian, by 8,000 joint draws), MEAN and STD of its average. Needs the extra ``sky``.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Hierarchy.healpix(1), budget=9, kernel=zn.RBF(1.0, 0.5), noise=0.1)
+        >>> study.to_skymap().colnames
+        ['UNIQ', 'PROBDENSITY', 'MEAN', 'STD']
+        """
+        from zonal.adapters.sky import skymap
+
+        return skymap(self)
+
     def report(self, path: str | os.PathLike[str] | None = None, *, shapes: Any = None) -> str:
         """Return one HTML page about the study, readable offline: plots, tables, settings, a methods paragraph.
 

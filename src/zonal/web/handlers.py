@@ -21,7 +21,7 @@ from zonal.spaces import Region, Space
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
 from zonal.study import sheets, summary
-from zonal.study.export import document, exported, outcomes, questions
+from zonal.study.export import document, exported, map_file, outcomes, questions
 from zonal.study.history import n_events, pending_asked, region_of_row
 from zonal.study.operations import recorded
 from zonal.study.queries import Side
@@ -219,7 +219,7 @@ def _journal(overview: StudyOverview, after: int = -1) -> Answer:
 
 
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
-HANDLERS: dict[str, Callable[..., Answer]] = {
+HANDLERS: dict[str, Callable[..., Answer | bytes]] = {
     "/sheet": _sheet,
     "/trials/{trial}/claim": _claim,
     "/refit": lambda study, **fields: {"learned": study._refit(**fields), **budget_fields(study)},
@@ -243,6 +243,9 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/export/trials.json": document,
     "/export/questions.csv": lambda study: csv_text(questions(study, study.pending)),
     "/export/events.jsonl": exported,
+    "/export/moc.fits": lambda study, **fields: map_file(study, "moc", **fields),
+    "/export/skymap.fits": lambda study: map_file(study, "skymap"),
+    "/export/map.nc": lambda study: map_file(study, "netcdf"),
     "/export/report.html": report,
 }
 # What is answered at once, from the file alone.

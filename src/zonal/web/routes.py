@@ -177,6 +177,11 @@ ROUTES = (
     Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
           kind="application/x-ndjson"),
     Route("GET", "/export/study.db", "", "The study's file.", kind="application/vnd.sqlite3"),
+    Route("GET", "/export/moc.fits", "to_moc", "Where the best pixel of a sky lies, as a coverage map.",
+          {"probability": NUMBER}, kind="application/fits"),
+    Route("GET", "/export/skymap.fits", "to_skymap", "All pixels of a sky, as a multi-order map.",
+          kind="application/fits"),
+    Route("GET", "/export/map.nc", "", "All predictions of a grid, as NetCDF.", kind="application/x-netcdf"),
     Route("GET", "/export/report.html", "report", "One page for a colleague.", kind="text/html"),
 )  # fmt: skip
 

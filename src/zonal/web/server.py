@@ -66,7 +66,7 @@ VARIABLE = "ZONAL_TOKEN"
 SHORTEST = 16  # characters of a token
 EVERYWHERE = ("0.0.0.0", "::")  # a service that listens here is reached by any address of its machine
 PATIENCE = 3  # seconds to finish requests when the service ends
-ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
+ATTACHED = (".db", ".html", ".fits", ".nc")  # answers that a browser stores under the study's name
 
 
 class Service:
