@@ -32,6 +32,7 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
+from zonal.gp.likelihoods import Counts, Proportion
 from zonal.gp.model import Model
 from zonal.io.hints import missing
 from zonal.io.result_table import Listing
@@ -75,6 +76,7 @@ __all__ = [
     "BudgetSpent",
     "Categorical",
     "Center",
+    "Counts",
     "Exhausted",
     "Feedback",
     "GeometricDelta",
@@ -105,6 +107,7 @@ __all__ = [
     "Power",
     "Prediction",
     "Product",
+    "Proportion",
     "Random",
     "Region",
     "Rehearsal",

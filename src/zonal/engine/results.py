@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
+Limit = Literal["", "below", "above"]
 State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
@@ -81,6 +82,10 @@ class TrialRecord(Trial):
         As told or corrected, or why the value was retracted.
     minus : Region or None
         The region whose average was subtracted, if the value is a difference.
+    limit : {"", "below", "above"}
+        Whether the reading lies below or above the value, which is a limit then.
+    exposure : float or None
+        Over how much the value was counted, if it is a count.
     """
 
     state: State = "pending"
@@ -88,6 +93,8 @@ class TrialRecord(Trial):
     sem: float | None = None
     note: str = ""
     minus: Region | None = None
+    limit: Limit = ""
+    exposure: float | None = None
 
     def _repr_html_(self) -> str:
         """Return the trial and its outcome, for a notebook."""
@@ -115,6 +122,8 @@ class Observation:
         The region whose average (or slope) was subtracted, if the value is a difference.
     study : str
         The study it belongs to.
+    limit, exposure
+        As of a `TrialRecord`.
     """
 
     number: int
@@ -124,6 +133,8 @@ class Observation:
     note: str = ""
     minus: Region | None = None
     study: str = field(default="", compare=False, repr=False)
+    limit: Limit = ""
+    exposure: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

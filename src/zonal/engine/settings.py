@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
-from zonal.engine.noise import Noise, NoiseRule
+from zonal.engine.noise import Noise, NoiseRule, unit_noise
 from zonal.errors import (
     InvalidInput,
     attribute,
@@ -31,6 +31,7 @@ from zonal.errors import (
 )
 from zonal.gp.fit_schedule import ModelFitter
 from zonal.gp.kernel_families import frame_of
+from zonal.gp.likelihoods import Likelihood
 from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
@@ -81,6 +82,7 @@ class Given(TypedDict, total=False):
     overhead: float
     travel: Travel | None
     cost_unit: str
+    likelihood: Likelihood | None
 
 
 def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
@@ -102,6 +104,14 @@ def _checked_policy(policy: Policy | None) -> Policy | None:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
+
+
+def _checked_likelihood(likelihood: Likelihood | None, noise: Noise | None) -> Likelihood | None:
+    fix = "Pass for example zn.Counts(exposure=10); leave it out for numbers."
+    require(likelihood is None or isinstance(likelihood, Likelihood), "this is no likelihood", likelihood, fix)
+    problem = "the noise of counts and proportions follows from their rate"
+    require(likelihood is None or noise is None, problem, noise, "Leave noise= out.")
+    return likelihood
 
 
 def _checked_kernel(kernel: KernelLike, space: Space) -> KernelLike:
@@ -147,6 +157,7 @@ class Settings:
     travel: Travel | None = None
     cost_unit: str = ""
     target: Feedback | None = None  # None: see `judged`
+    likelihood: Likelihood | None = None  # None: numbers with Gaussian noise
 
     @property
     def judged(self) -> Feedback:
@@ -198,6 +209,7 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
         cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
         target=_checked_target(given.get("target"), checked_space),
+        likelihood=_checked_likelihood(given.get("likelihood"), noise),
         seed=_seed(given.get("rng")),
     )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -242,7 +254,9 @@ class Problem:
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
-        self.noise = NoiseRule(settings.noise, self.model_free, self.space)
+        reads = settings.likelihood
+        given = settings.noise if reads is None else unit_noise(reads.exposure, reads.per_weight)
+        self.noise = NoiseRule(given, self.model_free, self.space)
         self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)

@@ -12,6 +12,7 @@ from zonal.engine.events import (
     Event,
     Noted,
     Observed,
+    Reading,
     Retracted,
     Signed,
     Told,
@@ -38,6 +39,8 @@ class Outcome(NamedTuple):
         Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
+    reading : Reading or None
+        What the value is, if it is a count or a limit.
     """
 
     event: int
@@ -47,6 +50,7 @@ class Outcome(NamedTuple):
     note: str = ""
     by: str = ""
     time: float | None = None
+    reading: Reading | None = None
 
 
 def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
@@ -60,7 +64,8 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
         by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note, by)]
+                seen = Outcome(at, "observed", event.value, event.sem, event.note, by, reading=event.reading)
+                outcomes_of[True, observations] = [seen]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
@@ -85,13 +90,13 @@ def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
             return (False, event.number), Outcome(at, "pending", by=event.by)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, by, event.time
+                at, "measured", event.value, event.sem, event.note, by, event.time, event.reading
             )
         case Closed():
             return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
-            return (event.observed, event.number), Outcome(at, state, *event[2:])
+            return (event.observed, event.number), Outcome(at, state, *event[2:6], reading=event.reading)
         case Retracted():
             return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

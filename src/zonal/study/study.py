@@ -34,6 +34,7 @@ from zonal.engine.events import (
     Transaction,
     Unblocked,
 )
+from zonal.engine.readings import RawReading
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
     Direction,
@@ -143,6 +144,8 @@ class Study(metaclass=Named):
         any.
     cost_unit : str
         The unit of costs, for tables and messages.
+    likelihood : Counts or Proportion, optional
+        What is read, if it is not a number with Gaussian noise; `noise` is left out then, and f is a rate or a share.
 
     Examples
     --------
@@ -573,13 +576,16 @@ class Study(metaclass=Named):
     def tell(
         self,
         trial: Trial | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
         time: float | None = None,
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -594,7 +600,7 @@ class Study(metaclass=Named):
         trial : Trial or int
             The trial, or its number.
         value : float
-            The measured average.
+            The measured average; in a study with a `likelihood`, the count.
         sem : float, optional
             Standard error of this one measurement; the study's noise by default.
         note : str
@@ -609,6 +615,12 @@ class Study(metaclass=Named):
             instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
             replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
             not include it.
+        below, above : float, optional
+            In the place of a value: the reading lies below, or above, this limit of what can be read. As text,
+            "<0.5" is a value below 0.5.
+        exposure : float, optional
+            Of a count, over how much it was made; of a proportion, of how many cases. By default as the study's
+            `likelihood` says.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -622,23 +634,30 @@ class Study(metaclass=Named):
         >>> study.tell(trial, 0.7, sem=0.05, note="windy")
         >>> study.trials[0].value
         0.7
+        >>> study.tell(study.ask(), below=0.5)
+        >>> study.trials[1].limit
+        'below'
         """
+        given = RawReading(value, below, above, exposure)
         signatures.signed(
             self,
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus),
+            lambda study: operations.tell(study, trial, given, sem, note, time, slopes, minus),
             signatures.nothing_again,
         )
 
     def correct(
         self,
         trial: Trial | Observation | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -657,6 +676,8 @@ class Study(metaclass=Named):
             Standard error of this one measurement; by default as it was told.
         note : str
             A note kept with the trial, for example why; by default as it was told.
+        below, above, exposure : float, optional
+            As in `tell`.
         by : str, optional
             Who corrects it; by default the user of this process.
         key : str
@@ -676,7 +697,7 @@ class Study(metaclass=Named):
             None,
             key,
             Corrected,
-            lambda study: operations.correct(study, trial, value, sem, note, by),
+            lambda study: operations.correct(study, trial, RawReading(value, below, above, exposure), sem, note, by),
             signatures.nothing_again,
         )
 
@@ -809,12 +830,15 @@ class Study(metaclass=Named):
     def observe(
         self,
         region: RegionLike,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,
         time: float | None = None,
         minus: RegionLike | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         note: str = "",
         by: str | None = None,
         key: str = "",
@@ -840,6 +864,8 @@ class Study(metaclass=Named):
             How long it took, where times are chosen; one unit of time by default.
         minus : Region, or what ``space.region`` takes, optional
             The value is a difference: the region minus this one. Its standard error is required.
+        below, above, exposure : float, optional
+            As in `tell`.
         note : str
             A note kept with the observation.
         by : str, optional
@@ -856,12 +882,13 @@ class Study(metaclass=Named):
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
         """
+        given = RawReading(value, below, above, exposure)
         return signatures.signed(
             self,
             by,
             key,
             Observed,
-            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note),
+            lambda study: operations.observe(study, region, given, sem, feedback, time, minus, note),
             signatures.observed_again(self),
         )
 
