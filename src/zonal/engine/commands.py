@@ -145,7 +145,8 @@ def _note_recommended(draft: State) -> None:
     with contextlib.suppress(ZonalError):  # a user-defined policy may have nothing to recommend yet
         table, row = draft.posterior_table(), recommend(draft)
         mean = draft.problem.sign * (draft.prior_mean + table.mean.item(row))
-        draft.apply_event(events.Recommended(row, table.node(row), mean, table.std.item(row)))
+        stated = map(float, draft.problem.stated(mean, table.std.item(row)))
+        draft.apply_event(events.Recommended(row, table.node(row), *stated))
 
 
 def _expand(draft: State, before: State, row: int) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.errors import probability as checked_probability
+from zonal.gp.likelihoods import Likelihood, Limit, ends
 from zonal.io.hints import missing
 from zonal.io.result_table import card, give_or_take, number, percent
 from zonal.spaces import Node, Region
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from zonal.study.study import Study
 
 Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
-Limit = Literal["", "below", "above"]
 State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
 
 
@@ -158,6 +159,8 @@ class Recommendation:
         Of mean, std and gap.
     note : str
         A reason to trust gap and probability less, or "".
+    likelihood : Counts, Proportion or None
+        What was read.
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
     the two is first read, from what was known when the region was recommended.
@@ -170,6 +173,12 @@ class Recommendation:
     _draw: Certainty
     unit: str = ""
     note: str = ""
+    likelihood: Likelihood | None = None
+
+    def interval(self, probability: float = 0.9) -> tuple[float, float]:
+        """Return the ends of the central interval that holds the average: see `Prediction.interval`."""
+        low, high = ends(self.likelihood, self.mean, self.std, checked_probability(probability, "probability"))
+        return float(low), float(high)
 
     @cached_property
     def _certainty(self) -> tuple[float, float]:
@@ -198,10 +207,11 @@ class Recommendation:
         """Return a hash that needs no draws."""
         return hash((self.region, self.mean, self.std))
 
-    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Certainty, str, str]]:
+    def __reduce__(self) -> tuple[type[Recommendation], tuple[Any, ...]]:
         """Pickle, or copy, with the certainty as numbers."""
         certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
-        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit, self.note)
+        said = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, self.likelihood
+        return Recommendation, said
 
     def __repr__(self) -> str:
         """Return the answer in one line."""

@@ -31,7 +31,7 @@ from zonal.errors import (
 )
 from zonal.gp.fit_schedule import ModelFitter
 from zonal.gp.kernel_families import frame_of
-from zonal.gp.likelihoods import Likelihood
+from zonal.gp.likelihoods import Likelihood, within_range
 from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
@@ -265,6 +265,11 @@ class Problem:
         self.node_weight = cache(self._node_weight)
         self.node_path = cache(self._node_path)
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
+
+    def stated(self, mean: Floats, std: Floats) -> tuple[Floats, Floats]:
+        """Return mean and std of averages as they are stated, in the user's units: within the range of a rate."""
+        likelihood = self.settings.likelihood
+        return (mean, std) if likelihood is None else within_range(mean, std, likelihood.range)
 
     def _node_weight(self, node: Node) -> float:
         """Return the size of a node: `Region.weight`."""

@@ -179,11 +179,11 @@ class Proportion:
 Likelihood = Counts | Proportion
 
 
-def within_range(mean: Any, std: Any, ends: tuple[float, float]) -> tuple[Floats, Floats]:
+def within_range(mean: Any, std: Any, limits: tuple[float, float]) -> tuple[Floats, Floats]:
     """Return mean and std of normal distributions cut at a range."""
     mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     scale = np.where(std > 0, std, 1.0)
-    low, high = ((end - mean) / scale for end in ends)
+    low, high = ((end - mean) / scale for end in limits)
     flipped = low + high > 0  # to the side where tails keep their digits
     a, b = np.where(flipped, -high, low), np.where(flipped, -low, high)
     mass = special.ndtr(b) - special.ndtr(a)
@@ -193,12 +193,12 @@ def within_range(mean: Any, std: Any, ends: tuple[float, float]) -> tuple[Floats
     mass, far = np.where(bare, 1.0, mass), np.where(bare, b, -1.0)
     off = np.where(bare, far + 1 / far, (density_a - density_b) / mass)
     square = np.where(bare, 1 / far**2, 1 + (shares[0] - shares[1]) / mass - off**2)
-    inside = np.clip(mean + scale * np.where(flipped, -off, off), *ends)
+    inside = np.clip(mean + scale * np.where(flipped, -off, off), *limits)
     left = scale * np.sqrt(np.maximum(square, 0.0))
-    return np.where(std > 0, inside, np.clip(mean, *ends)), np.where(std > 0, left, 0.0)
+    return np.where(std > 0, inside, np.clip(mean, *limits)), np.where(std > 0, left, 0.0)
 
 
-def interval(
+def ends(
     likelihood: Likelihood | None, mean: Any, std: Any, probability: float
 ) -> tuple[Floats, Floats]:
     """Return the central interval of a statement: normal, or within the range of what is read."""
@@ -208,5 +208,5 @@ def interval(
         return mean - reach, mean + reach
     low, high = likelihood.range
     sure = (std <= 0) | (mean <= low) | (mean >= high)
-    ends = likelihood.interval(np.where(sure, 0.5, mean), np.where(sure, 0.1, std), probability)
-    return np.where(sure, mean, ends[0]), np.where(sure, mean, ends[1])
+    cut = likelihood.interval(np.where(sure, 0.5, mean), np.where(sure, 0.1, std), probability)
+    return np.where(sure, mean, cut[0]), np.where(sure, mean, cut[1])

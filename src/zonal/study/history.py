@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
 from zonal.engine.events import Asked, Reading, Recommended, Told, Transaction
-from zonal.engine.results import Limit, Observation, Trial, TrialRecord
+from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import UnknownTrial, whole_number
+from zonal.gp.likelihoods import Limit
 from zonal.spaces import ContinuousAxis, ProductRegion, Region
 
 if TYPE_CHECKING:
