@@ -57,9 +57,7 @@ def cover(runs: int, seed: int, budgets: tuple[int, ...]) -> None:
             measure = zn.simulate(
                 lambda x, shape=shape: LOW + (HIGH - LOW) * shape(x), zn.Mean(), rng=rng, likelihood=zn.Counts()
             )
-            study = zn.Study(
-                zn.Box([(0, 1)], smallest=1 / CELLS), budget=budget, likelihood=zn.Counts(), rng=run
-            )
+            study = zn.Study(zn.Box([(0, 1)], smallest=1 / CELLS), budget=budget, likelihood=zn.Counts(), rng=run)
             study.optimize(measure)
             cells = [study.space.cell((DEPTH, at)) for at in range(CELLS)]
             places = {"smallest": cells, "measured": [trial.region for trial in study.trials]}

@@ -86,7 +86,9 @@ def checked(
     if limit:
         fix = "Tell a number."
         require(average, "a limit must be of an average, not of a slope or a difference", value, fix)
-        require(likelihood is None, "counts and proportions have no limits", value, "Tell the count, which may be 0.")
+        require(
+            likelihood is None, "counts and proportions have no limits", value, "Tell the count, which may be 0."
+        )
         require(not state.problem.model_free, "empirical means cannot use a limit", value, fix)
         return value, error, Reading(limit, None, value, 0.0)
     if not counted or likelihood is None:
@@ -202,8 +204,8 @@ def approximated(state: State) -> events.Approximated | None:
         return None
     problem = state.problem
     start = Moments(*np.array(starts, dtype=float).T)
-    known = sites.Rewards(slots, rewards, factors, start)
+    data = sites.Rewards(slots, rewards, factors, start)
     models, likelihood = state.fit_state.fit.members, problem.settings.likelihood
-    found = sites.refreshed(problem.frame, models, state.tracked, known, likelihood, problem.sign)
-    values = zip(sources, (problem.sign * found.mean).tolist(), found.variance.tolist(), strict=True)
+    refreshed = sites.refreshed(problem.frame, models, state.tracked, data, likelihood, problem.sign)
+    values = zip(sources, (problem.sign * refreshed.mean).tolist(), refreshed.variance.tolist(), strict=True)
     return events.Approximated(tuple(events.Site(*source, mean, left) for source, mean, left in values))

@@ -210,8 +210,8 @@ class Recommendation:
     def __reduce__(self) -> tuple[type[Recommendation], tuple[Any, ...]]:
         """Pickle, or copy, with the certainty as numbers."""
         certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
-        said = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, self.likelihood
-        return Recommendation, said
+        parts = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, self.likelihood
+        return Recommendation, parts
 
     def __repr__(self) -> str:
         """Return the answer in one line."""

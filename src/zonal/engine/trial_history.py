@@ -19,6 +19,7 @@ from zonal.engine.events import (
     Transaction,
 )
 from zonal.engine.results import State
+from zonal.gp.likelihoods import Limit
 
 Source = tuple[bool, int]  # whether it is an observation, and its number
 
@@ -51,6 +52,16 @@ class Outcome(NamedTuple):
     by: str = ""
     time: float | None = None
     reading: Reading | None = None
+
+    @property
+    def limit(self) -> Limit:
+        """On which side of its value the reading lies, "" if it is no limit."""
+        return self.reading.limit if self.reading else ""
+
+    @property
+    def exposure(self) -> float | None:
+        """Over how much the value was counted, if it is a count."""
+        return self.reading.exposure if self.reading else None
 
 
 def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:

@@ -33,8 +33,8 @@ class Counts:
     Parameters
     ----------
     exposure : float
-        Over how much one reading counts, by default: time, area, volume, doses. In a study with times it is that of
-        one unit of time. ``tell(..., exposure=)`` replaces it for one reading.
+        Over how much one reading counts, by default: time, area, volume, doses. In a study with times it is that
+        of one unit of time. ``tell(..., exposure=)`` replaces it for one reading.
     per_weight : bool
         Whether it is the exposure of a region of weight 1, and grows with the weight.
 
@@ -198,9 +198,7 @@ def within_range(mean: Any, std: Any, limits: tuple[float, float]) -> tuple[Floa
     return np.where(std > 0, inside, np.clip(mean, *limits)), np.where(std > 0, left, 0.0)
 
 
-def ends(
-    likelihood: Likelihood | None, mean: Any, std: Any, probability: float
-) -> tuple[Floats, Floats]:
+def ends(likelihood: Likelihood | None, mean: Any, std: Any, probability: float) -> tuple[Floats, Floats]:
     """Return the central interval of a statement: normal, or within the range of what is read."""
     mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     if likelihood is None:

@@ -1,9 +1,9 @@
 """Gaussian sites: what readings that are not Gaussian say of their averages, by expectation propagation.
 
 A site is a Gaussian factor that takes the place of a likelihood: with what all other readings say of the average
-(the cavity) it gives the mean and the variance that the likelihood itself gives. Sites depend on each other through
-the posterior, so they are computed in turns until they hold. All likelihoods here are log-concave, so that every
-site has a positive variance.
+(the cavity) it gives the mean and the variance that the likelihood itself gives. Sites depend on each other
+through the posterior, so they are computed in turns until they hold. All likelihoods here are log-concave, so that
+every site has a positive variance.
 
 This module knows covariances, rewards and likelihoods; it must not know regions, trees or events.
 """
@@ -121,7 +121,10 @@ def _log_density(
 ) -> Floats:
     """Return the log of Gaussians times likelihoods, up to constants, at rates of shape (readings, points)."""
     off = rates - cavity.mean[:, None]
-    return likelihood.log_density(values[:, None], exposures[:, None], rates) - 0.5 * off**2 / cavity.variance[:, None]
+    return (
+        likelihood.log_density(values[:, None], exposures[:, None], rates)
+        - 0.5 * off**2 / cavity.variance[:, None]
+    )
 
 
 class Rewards(NamedTuple):
@@ -137,23 +140,23 @@ def refreshed(
     frame: ModelSpace,
     models: Sequence[WeightedModel],
     tracked: FunctionalIndex,
-    known: Rewards,
+    data: Rewards,
     likelihood: Likelihood | None,
     sign: float,
 ) -> Moments:
     """Return the sites of all readings under some weighted models, given all other rewards."""
-    slots = sorted({*known.slots, *(reading.slot for reading in known.readings)})
+    slots = sorted({*data.slots, *(reading.slot for reading in data.readings)})
     row_of = {slot: row for row, slot in enumerate(slots)}
-    at = np.array([row_of[reading.slot] for reading in known.readings])
+    at = np.array([row_of[reading.slot] for reading in data.readings])
     keys = tracked.keys.take(slots, axis=1)
     pairs, totals = frame.layout.pairs(keys, keys), tracked.totals(np.array(slots)) * np.ones(len(slots))
-    posteriors = [_Posterior(frame, weighted, pairs, totals, row_of, known) for weighted in models]
+    posteriors = [_Posterior(frame, weighted, pairs, totals, row_of, data) for weighted in models]
     weights = np.array([weighted.weight for weighted in models])
-    mean, precision = known.sites.mean, 1 / known.sites.variance
+    mean, precision = data.sites.mean, 1 / data.sites.variance
     with one_thread():
         for _ in range(TURNS):
             cavity = _mixed(weights, [posterior.cavities(at, mean, precision) for posterior in posteriors])
-            wanted = sites(known.readings, cavity, likelihood, sign)
+            wanted = sites(data.readings, cavity, likelihood, sign)
             shift = precision * mean + DAMPING * (wanted.mean / wanted.variance - precision * mean)
             step = DAMPING * (1 / wanted.variance - precision)
             precision = precision + step
@@ -174,7 +177,7 @@ class _Posterior:
         pairs: object,
         totals: Floats,
         row_of: dict[int, int],
-        known: Rewards,
+        data: Rewards,
     ) -> None:
         model = weighted.model
         prior = frame.covariance(model.kernel).of(pairs)  # type: ignore[arg-type]
@@ -182,7 +185,7 @@ class _Posterior:
         self._prior, self._mean = prior, model.mean * totals
         least = NEARLY_EXACT * prior.diagonal()
         self._precision, self._shift = np.zeros(len(prior)), np.zeros(len(prior))
-        for slot, (reward, variance, weight, _) in zip(known.slots, known.rewards, strict=True):
+        for slot, (reward, variance, weight, _) in zip(data.slots, data.rewards, strict=True):
             row = row_of[slot]
             noise = (model.noise or 0.0) ** 2 / weight if variance is None else variance
             self._precision[row] += 1 / max(noise, least[row])

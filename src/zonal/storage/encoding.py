@@ -143,7 +143,10 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
     if value is kind:
         return {"$": "class", "name": name}
     items = ((part, getattr(value, part)) for part in parts)
-    return {"$": name, **{part: encode(item, mark) for part, item in items if part not in LATER or item is not None}}
+    return {
+        "$": name,
+        **{part: encode(item, mark) for part, item in items if part not in LATER or item is not None},
+    }
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

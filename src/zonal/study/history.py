@@ -145,7 +145,9 @@ def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outco
     for number, (_, observed) in enumerate(state.observed):
         past = became[True, number]
         value, sem, reading = next(
-            (outcome.value, outcome.sem, outcome.reading) for outcome in reversed(past) if outcome.value is not None
+            (outcome.value, outcome.sem, outcome.reading)
+            for outcome in reversed(past)
+            if outcome.value is not None
         )
         note, minus = past[-1].note, observed.minus
         yield (

@@ -201,9 +201,7 @@ def correct(
             given = given._replace(exposure=before.exposure)
         error = was.sem if sem is None else sem
         by_which = None if seen is None else seen.feedback
-        value, error, reading = readings.checked(
-            state, given, error, note, region_read, took, by_which, differs
-        )
+        value, error, reading = readings.checked(state, given, error, note, region_read, took, by_which, differs)
         now = value, error, note or was.note
         if now != (was.value, was.sem, was.note) or not readings.alike(before, reading):
             _amend(study, Corrected(number, observed, *now, _who(by), reading), value)

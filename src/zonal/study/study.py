@@ -145,7 +145,7 @@ class Study(metaclass=Named):
     cost_unit : str
         The unit of costs, for tables and messages.
     likelihood : Counts or Proportion, optional
-        What is read, if it is not a number with Gaussian noise; `noise` is left out then, and f is a rate or a share.
+        What is read, if it is no number with Gaussian noise: f is a rate or a share then, and `noise` is left out.
 
     Examples
     --------
@@ -697,7 +697,9 @@ class Study(metaclass=Named):
             None,
             key,
             Corrected,
-            lambda study: operations.correct(study, trial, RawReading(value, below, above, exposure), sem, note, by),
+            lambda study: operations.correct(
+                study, trial, RawReading(value, below, above, exposure), sem, note, by
+            ),
             signatures.nothing_again,
         )
 
