@@ -115,5 +115,55 @@ def limits(runs: int, seed: int, budget: int, share: float, side: str) -> None:
     click.echo(f"limited over known, mean of the functions: {limited / known:.2f}")
 
 
+@main.command()
+@click.option("--runs", default=100)
+@click.option("--seed", default=72000)
+@click.option("--members", default=500)
+@click.option("--prevalence", default=0.02)
+@click.option("--sensitivity", default=0.95)
+@click.option("--specificity", default=0.99)
+def pools(
+    runs: int, seed: int, members: int, prevalence: float, sensitivity: float, specificity: float
+) -> None:
+    """Print tests a member and error rates of group testing, and of Dorfman's two stages on the same members."""
+    pooled = zn.Pooled(sensitivity, specificity)
+    size, *_ = pooled.dorfman(prevalence)
+    tests: dict[str, list[float]] = {"adaptive": [], "Dorfman": []}
+    wrong = {name: np.zeros(2) for name in tests}
+    totals = np.zeros(2)
+    for run in range(seed, seed + runs):
+        rng = np.random.default_rng(run)
+        sick = rng.random(members) < prevalence
+
+        def read(pool: Any, rng: np.random.Generator = rng, sick: Any = sick) -> bool:
+            return bool(rng.random() < (sensitivity if sick[list(pool)].any() else 1 - specificity))
+
+        testing = zn.GroupTesting(members, prevalence, pooled)
+        while not testing.done:
+            pool = testing.ask()
+            testing.tell(pool, read(pool.members))
+        called = {"adaptive": np.isin(np.arange(members), testing.positive), "Dorfman": np.zeros(members, bool)}
+        number = 0
+        for start in range(0, members, size):
+            group = range(start, min(start + size, members))
+            number += 1
+            if read(group):
+                number += len(group)
+                called["Dorfman"][group] = [read([member]) for member in group]
+        for name, spent in (("adaptive", testing.tests), ("Dorfman", number)):
+            tests[name].append(spent / members)
+            wrong[name] += (np.sum(sick & ~called[name]), np.sum(~sick & called[name]))
+        totals += (sick.sum(), (~sick).sum())
+    for name, values in tests.items():
+        missed, alarms = wrong[name] / totals
+        error = np.std(values, ddof=1) / np.sqrt(runs)
+        spread = np.sqrt(missed * (1 - missed) / totals[0])
+        click.echo(
+            f"{name}, {runs} runs of {members} members, prevalence {prevalence:g}: {np.mean(values):.4f} ± {error:.4f} "
+            f"tests a member, missed {missed:.4f} ± {spread:.4f} of the positives, called positive {alarms:.5f} of "
+            "the negatives"
+        )
+
+
 if __name__ == "__main__":
     main()

@@ -34,6 +34,7 @@ from zonal.errors import (
 )
 from zonal.gp.likelihoods import Counts, Proportion
 from zonal.gp.model import Model
+from zonal.group_testing import GroupTesting, Pool, Pooled
 from zonal.io.hints import missing
 from zonal.io.result_table import Listing
 from zonal.kernels.base import RBF, Categorical, Matern
@@ -81,6 +82,7 @@ __all__ = [
     "Feedback",
     "GeometricDelta",
     "Grid",
+    "GroupTesting",
     "Hierarchy",
     "InvalidInput",
     "KnowledgeGradient",
@@ -103,6 +105,8 @@ __all__ = [
     "Recommendation",
     "PointResult",
     "Points",
+    "Pool",
+    "Pooled",
     "Policy",
     "Power",
     "Prediction",
