@@ -122,9 +122,7 @@ def limits(runs: int, seed: int, budget: int, share: float, side: str) -> None:
 @click.option("--prevalence", default=0.02)
 @click.option("--sensitivity", default=0.95)
 @click.option("--specificity", default=0.99)
-def pools(
-    runs: int, seed: int, members: int, prevalence: float, sensitivity: float, specificity: float
-) -> None:
+def pools(runs: int, seed: int, members: int, prevalence: float, sensitivity: float, specificity: float) -> None:
     """Print tests a member and error rates of group testing, and of Dorfman's two stages on the same members."""
     pooled = zn.Pooled(sensitivity, specificity)
     size, *_ = pooled.dorfman(prevalence)

@@ -136,7 +136,7 @@ class GroupTesting:
         self,
         members: int | Sequence[str] | FiniteSpace,
         prevalence: ArrayLike,
-        pooled: Pooled = Pooled(),  # noqa: B008  # it is frozen
+        pooled: Pooled = Pooled(),  # it is frozen
         *,
         largest: int = LARGEST,
         miss: float | None = None,
@@ -151,9 +151,9 @@ class GroupTesting:
             number = whole_number(members, "members", 1)
         require(number > 0, "there are no members", members, "Pass how many there are, or their names.")
         require(isinstance(pooled, Pooled), "pooled must be Pooled(...)", pooled, "Pass zn.Pooled(0.95, 0.99).")
-        shape = np.broadcast_shapes(np.shape(prevalence), (number,))
+        able = np.shape(prevalence) in ((), (number,))
         fix = f"Pass one number, or one for each of the {number} members."
-        require(shape == (number,), "prevalence has another length than there are members", np.shape(prevalence), fix)
+        require(able, "prevalence has another length than there are members", np.shape(prevalence), fix)
         prior = np.broadcast_to(np.asarray(prevalence, dtype=float), number)
         within = bool(np.all((prior > 0) & (prior < 1)))
         require(within, "a prevalence must lie between 0 and 1", prevalence, "Pass what is expected: 0.02.")
@@ -217,7 +217,9 @@ class GroupTesting:
         block = next((block for block in self._blocks if not any(block is other for other in busy)), None)
         if block is None:
             if not self._waiting:
-                raise BudgetSpent("every member left is in a pool that is pending, or depends on one. Tell it first.")
+                raise BudgetSpent(
+                    "every member left is in a pool that is pending, or depends on one. Tell it first."
+                )
             block = self._new_block()
         places = block.best_pool(self.pooled, self._largest, self._negative_below)
         members = tuple(sorted(block.members[place] for place in places))

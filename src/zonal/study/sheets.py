@@ -351,11 +351,15 @@ def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> No
 
 def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
     """Return the cells of a row with a decimal point in every number."""
-    signs = {name: cells[name][: len(cells[name]) - len(bare_limit(cells[name])[0])] for name in numbers}
-    bare = {name: cells[name][len(sign) :] for name, sign in signs.items()}
     return cells | {
-        name: signs[name] + pointed(bare[name], CALLED.get(name, name)) for name, pointed in numbers.items()
+        name: _pointed(cells[name], pointed, CALLED.get(name, name)) for name, pointed in numbers.items()
     }
+
+
+def _pointed(cell: str, pointed: Callable[[str, str], str], what: str) -> str:
+    """Return a number, or a limit, with a decimal point."""
+    bare, limit = bare_limit(cell)
+    return {"": "", "below": "<", "above": ">"}[limit] + pointed(bare, what)
 
 
 def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
