@@ -157,9 +157,9 @@ def pools(runs: int, seed: int, members: int, prevalence: float, sensitivity: fl
         error = np.std(values, ddof=1) / np.sqrt(runs)
         spread = np.sqrt(missed * (1 - missed) / totals[0])
         click.echo(
-            f"{name}, {runs} runs of {members} members, prevalence {prevalence:g}: {np.mean(values):.4f} ± {error:.4f} "
-            f"tests a member, missed {missed:.4f} ± {spread:.4f} of the positives, called positive {alarms:.5f} of "
-            "the negatives"
+            f"{name}, {runs} runs of {members} members, prevalence {prevalence:g}: {np.mean(values):.4f} ± "
+            f"{error:.4f} tests a member, missed {missed:.4f} ± {spread:.4f} of the positives, called positive "
+            f"{alarms:.5f} of the negatives"
         )
 
 

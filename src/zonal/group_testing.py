@@ -1,8 +1,8 @@
 """Group testing: which members are positive, from pools that only say whether any of theirs is.
 
-The belief is exact Bayes over small blocks of members: the probability of every set of positives with at most a few
-of them. The next pool of a block is that whose answer tells most, of the members likeliest to be positive. Members
-are classified as soon as they are sure enough; those left over that depend on no others go into new blocks.
+The belief is exact Bayes over small blocks of members: the probability of every set of positives with at most a
+few of them. The next pool of a block is that whose answer tells most, of the members likeliest to be positive.
+Members are classified as soon as they are sure enough; those left over that depend on no others go into new blocks.
 
 It stands beside studies: an average of yes and no is not what a pool returns, so no Gaussian process helps here.
 """
@@ -102,8 +102,8 @@ class Pool:
 class GroupTesting:
     """Which members are positive, with as few pools as possible.
 
-    Every member is classified at given error rates, by default those of Dorfman's two-stage pools (a pool, and each
-    member of a positive one alone) at the best size for this prevalence.
+    Every member is classified at given error rates, by default those of Dorfman's two-stage pools (a pool, and
+    each member of a positive one alone) at the best size for this prevalence.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ class GroupTesting:
         *_, dorfman_miss, dorfman_alarm = pooled.dorfman(self.prevalence)
         miss = dorfman_miss if miss is None else checked_probability(miss, "miss")
         alarm = dorfman_alarm if false_alarm is None else checked_probability(false_alarm, "false_alarm")
-        # Of those called negative each is positive with at most this probability, so that at most `miss` are missed;
-        # likewise of those called positive.
+        # Each of those called negative is positive with at most this probability, so that at most `miss` are
+        # missed; likewise of those called positive.
         self._negative_below = max(miss * self.prevalence, EXACT)
         self._positive_above = min(1 / (1 + alarm * (1 - self.prevalence) / self.prevalence), 1 - EXACT)
         self._probability = prior.copy()

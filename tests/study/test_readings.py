@@ -225,9 +225,10 @@ def test_a_policy_without_a_model_averages_rates() -> None:
     study = zn.Study([(0, 1)], budget=3, likelihood=zn.Counts(2), policy=zn.StoOO(zn.GeometricDelta(1.0)))
     study.tell(study.ask(), 7)
     assert float(study.tree.reward[0]) == 3.5
+    other = zn.Study([(0, 1)], budget=3, policy=zn.StoOO(zn.GeometricDelta(1.0)))
+    trial = other.ask()
     with pytest.raises(zn.InvalidInput, match="empirical means cannot use a limit"):
-        other = zn.Study([(0, 1)], budget=3, policy=zn.StoOO(zn.GeometricDelta(1.0)))
-        other.tell(other.ask(), below=3)
+        other.tell(trial, below=3)
 
 
 def test_sheets_hold_limits_and_exposures() -> None:

@@ -362,8 +362,8 @@ def rehearse(
         take the limit for the value.
     **settings
         Settings of the searches, as for `Study`: likelihood (readings are counts then, and `noise` is 0), kernel,
-        mean, feedback, policy, max_replicates, forbidden, times, overhead, cost, travel. The simple methods heed feedback, max_replicates and forbidden, and pay
-        all but travel.
+        mean, feedback, policy, max_replicates, forbidden, times, overhead, cost, travel. The simple methods heed
+        feedback, max_replicates and forbidden, and pay all but travel.
 
     Examples
     --------
