@@ -42,6 +42,11 @@ def waves(rng: np.random.Generator) -> Callable[[Any], Any]:
     return lambda points: (height(np.asarray(points)[:, 0]) - low) / span
 
 
+def rates(shape: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function as rates."""
+    return lambda points: LOW + (HIGH - LOW) * shape(points)
+
+
 @main.command()
 @click.option("--runs", default=40)
 @click.option("--seed", default=70000)
@@ -54,9 +59,7 @@ def cover(runs: int, seed: int, budgets: tuple[int, ...]) -> None:
         for run in range(seed, seed + runs):
             rng = np.random.default_rng(run)
             shape = waves(rng)
-            measure = zn.simulate(
-                lambda x, shape=shape: LOW + (HIGH - LOW) * shape(x), zn.Mean(), rng=rng, likelihood=zn.Counts()
-            )
+            measure = zn.simulate(rates(shape), zn.Mean(), rng=rng, likelihood=zn.Counts())
             study = zn.Study(zn.Box([(0, 1)], smallest=1 / CELLS), budget=budget, likelihood=zn.Counts(), rng=run)
             study.optimize(measure)
             cells = [study.space.cell((DEPTH, at)) for at in range(CELLS)]
@@ -93,7 +96,7 @@ def limits(runs: int, seed: int, budget: int, share: float, side: str) -> None:
             optimum = true_optimum(function)[1]
             limit = float(np.quantile(function(np.linspace(0, 1, 1001)[:, None]), share))
             for how, values in regrets.items():
-                beyond: dict[str, float] = {} if how == "known" else {side: limit}
+                beyond: dict[str, Any] = {} if how == "known" else {side: limit}
                 measure = zn.simulate(function, zn.Average(10), 0.1, run, **beyond)
 
                 def read(region: zn.Region, how: str = how, measure: Any = measure) -> Any:

@@ -2,7 +2,8 @@
 
 The belief is exact Bayes over small blocks of members: the probability of every set of positives with at most a
 few of them. The next pool of a block is that whose answer tells most, of the members likeliest to be positive.
-Members are classified as soon as they are sure enough; those left over that depend on no others go into new blocks.
+Members are classified as soon as they are sure enough; those left over that depend on no others go into new
+blocks.
 
 It stands beside studies: an average of yes and no is not what a pool returns, so no Gaussian process helps here.
 """
@@ -176,8 +177,8 @@ class GroupTesting:
 
     def __repr__(self) -> str:
         """Return how far it is."""
-        known = int(self._decided.sum())
-        return f"<GroupTesting: {known} of {self._decided.size} classified in {self.tests} tests>"
+        classified = int(self._decided.sum())
+        return f"<GroupTesting: {classified} of {self._decided.size} classified in {self.tests} tests>"
 
     @property
     def tests(self) -> int:
@@ -251,7 +252,8 @@ class GroupTesting:
     def _new_block(self) -> _Block:
         """Return a block of the likeliest members that wait: enough that half of such blocks have a positive."""
         order = sorted(self._waiting, key=lambda member: (-self._probability[member], member))
-        chosen, clean = [], 1.0
+        chosen: list[int] = []
+        clean = 1.0
         expected = 0.0  # positives
         while len(chosen) < min(len(order), self._largest) and (not chosen or clean > HALF):
             following = float(self._probability[order[len(chosen)]])
@@ -297,7 +299,8 @@ class _Block:
         for place, before in enumerate(left):
             masks |= ((self._masks >> np.uint64(before)) & np.uint64(1)) << np.uint64(place)
         self._masks, where = np.unique(masks, return_inverse=True)
-        self._weights = np.bincount(where.reshape(-1), self._weights, len(self._masks))
+        sums = np.bincount(where.reshape(-1), self._weights, len(self._masks))
+        self._weights = np.asarray(sums, dtype=float)
         self.members = [self.members[place] for place in left]
 
     def is_independent(self) -> bool:
@@ -310,7 +313,7 @@ class _Block:
         alone = math.prod((1 - marginals).tolist())
         apart = [alone * p / (1 - p) if p < 1 else 0.0 for p in marginals.tolist()]
         gaps = [abs(clean - alone), *(abs(a - b) for a, b in zip(single, apart, strict=True))]
-        return sum(gaps) < INDEPENDENT
+        return bool(sum(gaps) < INDEPENDENT)
 
     def best_pool(self, pooled: Pooled, largest: int, negative_below: float) -> list[int]:
         """Return the places of the members whose pool tells most about who is positive.
@@ -354,7 +357,7 @@ def _most(number: int) -> int:
 def _describes(number: int, expected: float) -> bool:
     """Tell whether the sets that describe some members leave out next to nothing, if so many are positive."""
     most = _most(number)
-    return most == number or expected ** (most + 1) / math.factorial(most + 1) < RARE
+    return most == number or bool(expected ** (most + 1) / math.factorial(most + 1) < RARE)
 
 
 @cache

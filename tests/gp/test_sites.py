@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -92,6 +94,7 @@ def test_intervals_stay_in_the_range_and_hold_their_probability(likelihood: Like
     for mean, std in ((0.3, 0.1), (0.3, 0.25), (0.9, 0.05), (0.05, 0.05)):
         low, high = ends(likelihood, mean, std, 0.9)
         assert 0 <= low < mean < high <= top
+        law: Any
         if top == 1:
             total = mean * (1 - mean) / std**2 - 1
             law = stats.beta(mean * total, (1 - mean) * total)

@@ -22,7 +22,7 @@ BOX = zn.Box([(0, 1)], smallest=1 / 16)
 
 
 def rate(x: np.ndarray) -> np.ndarray:
-    return 4 + 3 * np.sin(6 * x[:, 0])
+    return np.asarray(4 + 3 * np.sin(6 * x[:, 0]))
 
 
 def counted(n: int = 8, **settings: Any) -> zn.Study:
@@ -40,7 +40,7 @@ def limited(**settings: Any) -> zn.Study:
     measure = zn.simulate(rate, zn.Mean(), 0.3, rng=2, below=3.5, above=6.0)
     for _ in range(9):
         trial = study.ask()
-        study.tell(trial, measure(trial.region))  # type: ignore[arg-type]
+        study.tell(trial, measure(trial.region))
     return study
 
 
@@ -56,10 +56,10 @@ STUDIES = {
 
 @pytest.fixture(scope="module", params=STUDIES)
 def study(request: pytest.FixtureRequest) -> zn.Study:
-    made = STUDIES[request.param]()
+    made: zn.Study = STUDIES[request.param]()  # type: ignore[no-untyped-call]
     made.correct(1, 5)
     made.retract(2)
-    made.observe([(0.5, 0.75)], 3, **({"exposure": 1.5} if made.settings.likelihood else {}))
+    made.observe([(0.5, 0.75)], 3, exposure=1.5 if made.settings.likelihood else None)
     return made
 
 

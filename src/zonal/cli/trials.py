@@ -401,8 +401,8 @@ def correct(
     told = {**sheets.reading_of(value), "exposure": exposure}
     study.correct(was, sem=sheets.sem_of(sem or ""), note=note, by=by, **told)
     now = operations.recorded(study, number, observation)
-    told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
-    options.echo_err(f"{told}. {budget_line(study)}")
+    change = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
+    options.echo_err(f"{change}. {budget_line(study)}")
 
 
 @options.study_command()

@@ -152,8 +152,8 @@ def _amend(state: State, event: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     problem = state.problem
     slot, _, weight = state.source_of(event.observed, event.number)
-    corrected = isinstance(event, events.Corrected)
-    _set_site(state, (event.observed, event.number), event.reading if corrected else None)
+    reading = event.reading if isinstance(event, events.Corrected) else None
+    _set_site(state, (event.observed, event.number), reading)
     rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
     state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
     if isinstance(event, events.Retracted) and not event.observed:

@@ -145,8 +145,8 @@ def _note_recommended(draft: State) -> None:
     with contextlib.suppress(ZonalError):  # a user-defined policy may have nothing to recommend yet
         table, row = draft.posterior_table(), recommend(draft)
         mean = draft.problem.sign * (draft.prior_mean + table.mean.item(row))
-        stated = map(float, draft.problem.stated(mean, table.std.item(row)))
-        draft.apply_event(events.Recommended(row, table.node(row), *stated))
+        mean, std = draft.problem.stated_as_numbers(mean, table.std.item(row))
+        draft.apply_event(events.Recommended(row, table.node(row), mean, std))
 
 
 def _expand(draft: State, before: State, row: int) -> None:

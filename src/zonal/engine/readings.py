@@ -47,16 +47,14 @@ class RawReading(NamedTuple):
         value, limit = self.value, ""
         if isinstance(value, str) and (sign := value.strip()[:1]) in SIGNS:
             value, limit = value.strip()[1:].removeprefix("=").strip(), SIGNS[sign]
-        ways: dict[Limit, checks.Quantity | str | None] = {limit: value, "below": self.below, "above": self.above}
-        if limit and value is not None:
-            ways[limit] = value
-        told = [(number, side) for side, number in ways.items() if number is not None]
+        ways = (("below", self.below), ("above", self.above), (limit, value))
+        told = [(number, side) for side, number in ways if number is not None]
         fix = "Tell a value, or below= or above= if it lies beyond what can be read."
         require(len(told) == 1, "a reading is one value or one limit", self[:3], fix)
-        ((number, side),) = told
+        number, side = told[0]
         if isinstance(number, str) and side:
             try:
-                return float(number), side
+                return float(number), side  # type: ignore[return-value]
             except ValueError:
                 raise InvalidInput("a limit must be a number", self.value, 'Write "<0.5" or ">10".') from None
         return number, side  # type: ignore[return-value]  # a text that is no limit is refused as any other

@@ -271,6 +271,13 @@ class Problem:
         likelihood = self.settings.likelihood
         return (mean, std) if likelihood is None else within_range(mean, std, likelihood.range)
 
+    def stated_as_numbers(self, mean: float, std: float) -> tuple[float, float]:
+        """Return one mean and std as they are stated: see `stated`."""
+        if self.settings.likelihood is None:
+            return mean, std
+        means, stds = self.stated(np.array(mean), np.array(std))
+        return float(means), float(stds)
+
     def _node_weight(self, node: Node) -> float:
         """Return the size of a node: `Region.weight`."""
         weight: float = self.space.cell(node, self.feedback).weight

@@ -180,7 +180,7 @@ class _Posterior:
         data: Rewards,
     ) -> None:
         model = weighted.model
-        prior = frame.covariance(model.kernel).of(pairs)  # type: ignore[arg-type]
+        prior = frame.covariance(model.kernel).of(pairs)
         prior = (prior + prior.T) / 2 + model.mean_std**2 * np.outer(totals, totals)
         self._prior, self._mean = prior, model.mean * totals
         least = NEARLY_EXACT * prior.diagonal()

@@ -233,7 +233,7 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
         centred, variance = state.belief.predict(footprints_of([region], state.problem.target))
         mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
         std[row] = math.sqrt(float(variance[0]))
-        mean[row], std[row] = map(float, state.problem.stated(np.array(mean[row]), np.array(std[row])))
+        mean[row], std[row] = state.problem.stated_as_numbers(mean[row], std[row])
 
     @cache
     def standing_of_nodes() -> list[Standing]:

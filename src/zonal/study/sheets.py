@@ -257,8 +257,8 @@ def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
             was, before = trials[number]
             *_, now = whole = sorted([*before, *past], key=lambda outcome: outcome.event)
             note = now.note if now.value is not None else now.note or was.note
-            told = {"value": now.value, "sem": now.sem, "limit": now.limit, "exposure": now.exposure}
-            trials[number] = replace(was, state=now.state, note=note, **told), whole
+            was = replace(was, value=now.value, sem=now.sem, limit=now.limit, exposure=now.exposure)
+            trials[number] = replace(was, state=now.state, note=note), whole
     return trials
 
 
