@@ -57,7 +57,9 @@ export class HistoryView {
     if (!width) return;
     this.field.style.height = `${height}px`;
     // of counts, the rates that they stand for
-    const values = trials.value.map((v, i) => (v === null ? v : v / (trials.exposure?.[trials.number[i]] ?? 1)));
+    const values = trials.value.map((v, i) =>
+      v === null ? v : v / (trials.exposure?.[trials.number[i]] ?? 1),
+    );
     this.marks.setAttribute("viewBox", `0 0 ${width} ${height}`);
     let low = Infinity,
       high = -Infinity;

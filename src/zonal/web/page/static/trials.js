@@ -127,7 +127,9 @@ function line(page, i, axes, prices, columns) {
         ),
       )
     : [h("td", { class: head.space.kind === "sequences" ? "where mono" : "where" }, where(study, i))];
-  const before = t.earlier[n]?.map((value) => `${words.signOf(value.limit)}${words.exact(value.value)}`).join(", ");
+  const before = t.earlier[n]
+    ?.map((value) => `${words.signOf(value.limit)}${words.exact(value.value)}`)
+    .join(", ");
   return h(
     "tr",
     { class: GONE.includes(state) ? "gone" : null, id: `trial-${n}` },
@@ -237,9 +239,7 @@ function change(page, i, retract) {
     (typed) =>
       page.send(
         `trials/${n}/${retract ? "retract" : "correct"}`,
-        retract
-          ? { note: typed.note }
-          : { ...measured(typed.value, "value"), note: typed.note },
+        retract ? { note: typed.note } : { ...measured(typed.value, "value"), note: typed.note },
       ),
   );
 }
