@@ -50,6 +50,15 @@ def test_a_count_moves_the_cavity_as_its_likelihood_does(
     assert spread == pytest.approx(left, rel=1e-3)
 
 
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_the_site_of_an_unlikely_count_lies_near_what_was_read(count: int) -> None:
+    cavity = Moments(np.array([9.0]), np.array([0.01]))
+    site = sites([Factor(0, count, "", 1.0)], cavity, zn.Counts(), 1.0)
+    middle, _ = tilted(site, cavity)
+    assert abs(site.mean[0] - count) < 2.5 * abs(9 - count)
+    assert middle == pytest.approx(9 + 0.01 * (count / 9 - 1), abs=1e-4)  # the slope of the log likelihood
+
+
 @pytest.mark.parametrize("positives", [0, 3, 20])
 def test_positives_move_the_cavity_as_their_likelihood_does(positives: int) -> None:
     cavity = Moments(np.array([0.4]), np.array([0.09]))

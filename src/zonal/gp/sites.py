@@ -28,6 +28,7 @@ GRID, ZOOMS = 65, 6  # points of a grid that is narrowed, and how often, until i
 NODES = 64  # at which a likelihood times a Gaussian is integrated there
 NEGLIGIBLE = -34.0  # of the logarithm of the highest density: nothing beyond has weight
 VAGUE = 1e8  # times what is known without the reading: the variance of a site that says nothing
+LEAST_SHARE = 0.5  # of the information that a count is expected to have: what it has at least
 TURNS, DAMPING, STEADY = 40, 0.7, 1e-7  # of expectation propagation: how often, how far, and when it is done
 NEARLY_EXACT = 1e-10  # of the prior variance: the least noise of a reward
 ROOT = np.sqrt(2 / np.pi)
@@ -67,7 +68,8 @@ def sites(readings: Sequence[Factor], cavity: Moments, likelihood: Likelihood | 
         counted = ~limited
         part = Moments(sign * mean[counted], variance[counted])
         tilted = _tilted(likelihood, values[counted], spreads[counted], part)
-        of_rate = _divided(tilted, part)
+        noise = likelihood.std(tilted.mean, spreads[counted])
+        of_rate = _divided(tilted, part, noise)
         found_mean[counted], found_variance[counted] = sign * of_rate.mean, of_rate.variance
     return Moments(found_mean, found_variance)
 
@@ -84,11 +86,14 @@ def _beyond(limit: Floats, below: Floats, noise: Floats, cavity: Moments) -> Mom
     return Moments(cavity.mean - below * total / (hazard + z), variance)
 
 
-def _divided(tilted: Moments, cavity: Moments) -> Moments:
-    """Return the Gaussian that turns the cavity into other moments."""
-    precision = np.maximum(1 / tilted.variance - 1 / cavity.variance, 1 / (VAGUE * cavity.variance))
-    shift = (tilted.mean - cavity.mean) / tilted.variance
-    return Moments(cavity.mean + shift / precision, 1 / precision)
+def _divided(tilted: Moments, cavity: Moments, noise: Floats) -> Moments:
+    """Return the Gaussians that turn cavities into other moments, given the noise expected of the readings.
+
+    A count far below its rate says hardly more than "lower": its own Gaussian would lie anywhere. So a reading has
+    at least a share of the information that it is expected to have, and its Gaussian lies near what was read.
+    """
+    precision = np.maximum(1 / tilted.variance - 1 / cavity.variance, LEAST_SHARE / noise**2)
+    return Moments(tilted.mean + (tilted.mean - cavity.mean) / (cavity.variance * precision), 1 / precision)
 
 
 def _tilted(likelihood: Likelihood, values: Floats, exposures: Floats, cavity: Moments) -> Moments:
