@@ -51,6 +51,13 @@ class Pooled:
         The probability that a pool with a positive member reads positive.
     specificity : float
         The probability that a pool without one reads negative.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> size, tests, miss, false_alarm = zn.Pooled(0.95, 0.99).dorfman(prevalence=0.02)
+    >>> size, round(tests, 2), round(miss, 3)
+    (8, 0.27, 0.098)
     """
 
     sensitivity: float = 1.0
@@ -93,6 +100,12 @@ class Pool:
         Whose samples to pool, counted from 0.
     names : tuple of str
         Their names, if they have any.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.GroupTesting(["a", "b", "c"], prevalence=0.1).ask().names
+    ('a', 'b', 'c')
     """
 
     number: int

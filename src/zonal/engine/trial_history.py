@@ -42,6 +42,12 @@ class Outcome(NamedTuple):
         The time really spent, if it was told.
     reading : Reading or None
         What the value is, if it is a count or a limit.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.Outcome(event=1, state="measured", value=0.3).state
+    'measured'
     """
 
     event: int

@@ -71,6 +71,13 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> study.model.noise, study.model.measurements
+    (0.1, 0)
     """
 
     kernel: Kernel
