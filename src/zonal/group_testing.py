@@ -57,7 +57,7 @@ class Pooled:
     >>> import zonal as zn
     >>> size, tests, miss, false_alarm = zn.Pooled(0.95, 0.99).dorfman(prevalence=0.02)
     >>> size, round(tests, 2), round(miss, 3)
-    (8, 0.27, 0.098)
+    (8, 0.28, 0.098)
     """
 
     sensitivity: float = 1.0

@@ -50,7 +50,7 @@ class RawReading(NamedTuple):
         ways = (("below", self.below), ("above", self.above), (limit, value))
         told = [(number, side) for side, number in ways if number is not None]
         fix = "Tell a value, or below= or above= if it lies beyond what can be read."
-        require(len(told) == 1, "a reading is one value or one limit", self[:3], fix)
+        require(len(told) == 1, "a measured value, or one limit, is needed", self[:3], fix)
         number, side = told[0]
         if isinstance(number, str) and side:
             try:
