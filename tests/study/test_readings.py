@@ -170,8 +170,8 @@ def test_a_limit_may_be_written_as_text_and_told_again() -> None:
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        ({}, "a measured value, or one limit, is needed"),
-        ({"value": 1.0, "below": 2.0}, "a measured value, or one limit, is needed"),
+        ({}, "a measured value must be a number"),
+        ({"value": 1.0, "below": 2.0}, "one value or one limit"),
         ({"value": "<"}, "a limit must be a number"),
         ({"value": 1.0, "exposure": 2.0}, "this reading has no exposure"),
         ({"below": 1.0, "minus": [(0.5, 1)], "sem": 0.1}, "not of a slope or a difference"),

@@ -50,8 +50,8 @@ class RawReading(NamedTuple):
         ways = (("below", self.below), ("above", self.above), (limit, value))
         told = [(number, side) for side, number in ways if number is not None]
         fix = "Tell a value, or below= or above= if it lies beyond what can be read."
-        require(len(told) == 1, "a measured value, or one limit, is needed", self[:3], fix)
-        number, side = told[0]
+        require(len(told) < 2, "a reading is one value or one limit", self[:3], fix)
+        number, side = told[0] if told else (None, "")  # refused as any value that is no number
         if isinstance(number, str) and side:
             try:
                 return float(number), side  # type: ignore[return-value]
