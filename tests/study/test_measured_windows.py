@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fingerprint import fingerprint
 
 import zonal as zn
+from fingerprint import fingerprint
 from zonal.storage.verify import first_difference
 
 LINE = zn.Box([(0, 1)], smallest=1 / 16)

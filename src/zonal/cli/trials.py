@@ -41,6 +41,7 @@ note_option = click.option("--note", default="", help="A note kept with the tria
 margin_option = click.option(
     "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
 )
+exposure_option = click.option("--exposure", type=float, help="Of a count: over how much it was made.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -180,6 +181,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
+@exposure_option
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
@@ -198,6 +200,7 @@ def tell(
     spent: float | None,
     slopes: tuple[str, ...],
     minus: str | None,
+    exposure: float | None,
     sheet: Path | None,
     readings: Path | None,
     correct: bool,
@@ -207,6 +210,7 @@ def tell(
 ) -> None:
     """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
+    A VALUE that lies beyond what can be read is its limit: "<0.5" or ">10", here and in sheets.
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
@@ -225,8 +229,8 @@ def tell(
     assert value is not None
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
-    study.tell(trial, *told, note, time=spent, slopes=along, minus=off, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    study.tell(trial, note=note, time=spent, slopes=along, minus=off, by=by, **told)
     options.echo_err(budget_line(study))
 
 
@@ -267,6 +271,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @margin_option
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
+@exposure_option
 @click.option("--note", default="", help="A note kept with the observation.")
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
@@ -280,6 +285,7 @@ def observe(
     moe: str | None,
     slope: str | None,
     minus: str | None,
+    exposure: float | None,
     note: str,
     sheet: Path | None,
     again: bool,
@@ -300,8 +306,8 @@ def observe(
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
-    seen = study.observe(place, *told, seen_as, minus=off, note=note, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    seen = study.observe(place, feedback=seen_as, minus=off, note=note, by=by, **told)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
@@ -400,11 +406,19 @@ def allow(study: Study, region: str, by: str | None) -> None:
 @click.argument("trial", type=TRIAL)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
+@exposure_option
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
 @observation_option
 @options.by_option
 def correct(
-    study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool, by: str | None
+    study: Study,
+    trial: int | str,
+    value: str,
+    sem: str | None,
+    exposure: float | None,
+    note: str,
+    observation: bool,
+    by: str | None,
 ) -> None:
     """Replace a value that was told by mistake by another VALUE.
 
@@ -415,10 +429,11 @@ def correct(
     """
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
-    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure}
+    study.correct(was, sem=sheets.sem_of(sem or ""), note=note, by=by, **told)
     now = operations.recorded(study, number, observation)
-    told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
-    options.echo_err(f"{told}. {budget_line(study)}")
+    change = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
+    options.echo_err(f"{change}. {budget_line(study)}")
 
 
 @options.study_command()
@@ -488,7 +503,9 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
 
     def value_text(record: TrialRecord | Observation) -> str:
         sem = "" if record.sem is None else f" (sem {record.sem:g})"
-        return f"{record.value:g}{sem}{f' [{record.note}]' if record.note else ''}"
+        sign = {"": "", "below": "<", "above": ">"}[record.limit]
+        of = "" if record.exposure is None else f" of exposure {record.exposure:g}"
+        return f"{sign}{record.value:g}{of}{sem}{f' [{record.note}]' if record.note else ''}"
 
     what = f"{'observation' if isinstance(was, Observation) else 'trial'} {was.number}"
     return (

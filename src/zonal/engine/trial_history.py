@@ -12,6 +12,7 @@ from zonal.engine.events import (
     Event,
     Noted,
     Observed,
+    Reading,
     Reinstated,
     Retracted,
     SetAside,
@@ -20,6 +21,7 @@ from zonal.engine.events import (
     Transaction,
 )
 from zonal.engine.results import Source, State
+from zonal.gp.likelihoods import Limit
 
 RULE = "the rule on gross errors"  # who set a reading aside, if nobody did
 
@@ -40,6 +42,8 @@ class Outcome(NamedTuple):
         Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
+    reading : Reading or None
+        What the value is, if it is a count or a limit.
 
     Examples
     --------
@@ -55,6 +59,17 @@ class Outcome(NamedTuple):
     note: str = ""
     by: str = ""
     time: float | None = None
+    reading: Reading | None = None
+
+    @property
+    def limit(self) -> Limit:
+        """On which side of its value the reading lies, "" if it is no limit."""
+        return self.reading.limit if self.reading else ""
+
+    @property
+    def exposure(self) -> float | None:
+        """Over how much the value was counted, if it is a count."""
+        return self.reading.exposure if self.reading else None
 
 
 def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
@@ -68,7 +83,8 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
         by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note, by)]
+                seen = Outcome(at, "observed", event.value, event.sem, event.note, by, reading=event.reading)
+                outcomes_of[True, observations] = [seen]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
@@ -100,13 +116,13 @@ def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
             return (False, event.number), Outcome(at, "pending", by=event.by)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, by, event.time
+                at, "measured", event.value, event.sem, event.note, by, event.time, event.reading
             )
         case Closed():
             return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
-            return (event.observed, event.number), Outcome(at, state, *event[2:])
+            return (event.observed, event.number), Outcome(at, state, *event[2:6], reading=event.reading)
         case Retracted():
             return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

@@ -45,6 +45,7 @@ T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
+LATER = frozenset({"reading"})  # fields of events that are written only where they are used
 MIN_PACKED = 64  # integers in a tuple, from which on it is stored as an array
 MAX_BYTES = 1 << 29  # of all arrays read together: a few compressed bytes can claim to be far more
 TOO_LARGE = f"arrays of more than {MAX_BYTES} bytes cannot be stored in a file"
@@ -141,7 +142,11 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
         raise NotStorable(value)
     if value is kind:
         return {"$": "class", "name": name}
-    return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts}}
+    items = ((part, getattr(value, part)) for part in parts)
+    return {
+        "$": name,
+        **{part: encode(item, mark) for part, item in items if part not in LATER or item is not None},
+    }
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

@@ -38,6 +38,7 @@ def document(study: Study) -> str:
 
     def outcome_parts(outcome: Outcome) -> JsonObject:
         parts = {name: getattr(outcome, name) for name in ("state", "value", "sem", "note", "by")}
+        parts |= {name: part for name in ("limit", "exposure") if (part := getattr(outcome, name))}
         return {**parts, **({"when": timestamps[outcome.event]} if timestamps else {})}
 
     def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region]:
@@ -60,8 +61,19 @@ def document(study: Study) -> str:
 def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
-    header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, "value", "sem", "note"]
-    return [header, *([*_place(trial, spends), None, None, None] for trial in trials)]
+    counts = ["exposure"] if study.settings.likelihood is not None else []
+    header = [
+        "trial",
+        "region",
+        "replicate",
+        *exact_columns(study.space),
+        *spends,
+        "value",
+        *counts,
+        "sem",
+        "note",
+    ]
+    return [header, *([*_place(trial, spends), None, *([None] * len(counts)), None, None] for trial in trials)]
 
 
 def _place(record: Trial | Observation, spends: Sequence[str]) -> list[PlainCell]:
@@ -81,7 +93,7 @@ def outcomes(study: Study) -> list[Row]:
     exact = exact_columns(study.space)
     header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
     rows = [[*_place(record, spends), *_became(record, past)] for record, past in history(study)]
-    columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
+    columns = list(zip([*header, *SEEN, "exposure", "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(cell is not None for cell in column[1:])]
     return list(zip(*kept, strict=True))
 
@@ -89,11 +101,17 @@ def outcomes(study: Study) -> list[Row]:
 def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[PlainCell]:
     """Return the cells of a trial or an observation that say what became of it."""
     *before, now = past
-    told = [outcome.value for outcome in before if outcome.value is not None]
-    earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+    told = [shown_value(outcome) for outcome in before if outcome.value is not None]
+    earlier = told[0] if len(told) == 1 else "; ".join(map(str, told)) or None
     seen = slope_of(record) or None, None if record.minus is None else written(record.minus)
     number = record.number if isinstance(record, Observation) else None
-    return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
+    return [now.state, shown_value(now), now.sem, now.note, *seen, now.exposure, number, earlier]
+
+
+def shown_value(outcome: Outcome) -> float | str | None:
+    """Return a value, or a limit as text: "<0.5"."""
+    sign = {"": "", "below": "<", "above": ">"}[outcome.limit]
+    return f"{sign}{outcome.value!r}" if sign else outcome.value
 
 
 def slope_of(record: TrialRecord | Observation) -> str:

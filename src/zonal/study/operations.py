@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zonal.engine import checks, commands, select
+from zonal.engine import checks, commands, readings, select
 from zonal.engine.events import (
     Amended,
     Asked,
@@ -26,6 +27,7 @@ from zonal.engine.events import (
     Told,
 )
 from zonal.engine.expand import Possible, possible
+from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
@@ -34,7 +36,7 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
-from zonal.study.history import asked_trial, history, trial_of
+from zonal.study.history import asked_trial, history, qualities, trial_of
 from zonal.study.queries import region_of
 from zonal.study.worker_id import is_running, person, worker_id
 
@@ -109,7 +111,7 @@ def _decided(study: Study, number: int, key: str, by: str, now: Possible | None)
 def tell(
     study: Study,
     trial: Trial | int,
-    value: float,
+    given: RawReading,
     sem: float | None,
     note: str,
     time: float | None,
@@ -120,9 +122,11 @@ def tell(
     with study._writing(partly=True):
         state = study._state
         asked = asked_trial(study, trial)
-        value, sem = checks.measured(state, value, sem, note)
         spent = None if time is None else checks.time_spent(state, time)
-        fact = Told(asked.number, value, sem, note, spent)
+        region_asked = partial(state.region, asked.row)
+        took, differs = spent or asked.time, minus is not None
+        value, sem, reading = readings.checked(state, given, sem, note, region_asked, took, minus=differs)
+        fact = Told(asked.number, value, sem, note, spent, reading=reading)
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
             fact, beside = _more(study, fact, state.asked_region(asked), slopes, minus)
@@ -135,7 +139,7 @@ def tell(
             region = state.asked_region(asked)
             taken = spent or asked.time
             seen = Observed(
-                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note
+                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note, reading
             )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
@@ -161,10 +165,12 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
     event, told = _told(study, asked.number, late)
     slopes = tuple(part for part in state.events[event] if isinstance(part, Observed) and part is not told)
     same = (earlier.value, earlier.sem, told.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
+    same = same and readings.alike(earlier.reading, fact.reading)
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
-        f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {fact.value!r}. "
+        f"trial {asked.number} was told already ({readings.shown(earlier.value, earlier.reading)}) and cannot be "
+        f"told {readings.shown(fact.value, fact.reading)}. "
         "Use correct() if that was a mistake, observe() for a further measurement of its region."
     )
 
@@ -182,17 +188,25 @@ def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Told
 
 
 def correct(
-    study: Study, trial: Trial | Observation | int, value: float, sem: float | None, note: str, by: str | None
+    study: Study, trial: Trial | Observation | int, given: RawReading, sem: float | None, note: str, by: str | None
 ) -> None:
     """Replace a value that was told or observed by mistake: see `Study.correct`."""
     with study._writing(partly=True):
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
-        by_which = study._state.observed[number][1].feedback if observed else None
-        value, sem = checks.measured(study._state, value, sem, note, by_which)
-        now = value, was.sem if sem is None else sem, note or was.note
-        if now != (was.value, was.sem, was.note):
-            _amend(study, Corrected(number, observed, *now, _who(by)), value)
+        state, before = study._state, was.reading
+        seen = state.observed[number][1] if observed else None
+        region_read = partial(state.region, state.asked[number].row) if seen is None else lambda: seen.region
+        took = (was.time or state.asked[number].time) if seen is None else seen.time
+        differs = number in state.differences if seen is None else seen.minus is not None
+        if given.exposure is None and before is not None and before.exposure is not None and sem is None:
+            given = given._replace(exposure=before.exposure)
+        error = was.sem if sem is None else sem
+        by_which = None if seen is None else seen.feedback
+        value, error, reading = readings.checked(state, given, error, note, region_read, took, by_which, differs)
+        now = value, error, note or was.note
+        if now != (was.value, was.sem, was.note) or not readings.alike(before, reading):
+            _amend(study, Corrected(number, observed, *now, _who(by), reading), value)
 
 
 def retract(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
@@ -326,7 +340,7 @@ def claim_from(study: Study, number: int, by: str, worker: str) -> Trial | None:
 def observe(
     study: Study,
     region: RegionLike,
-    value: float,
+    given: RawReading,
     sem: float | None,
     feedback: Feedback | None,
     time: float | None,
@@ -336,18 +350,20 @@ def observe(
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
         of_region = region.feedback if isinstance(region, Region) else None
-        given = of_region if feedback is None else feedback
-        by = study.settings.feedback if given is None else checked_feedback(given, study.space)
+        seen_by = of_region if feedback is None else feedback
+        by = study.settings.feedback if seen_by is None else checked_feedback(seen_by, study.space)
         seen = with_feedback(region_of(study, region), by)
         other = None if minus is None else with_feedback(region_of(study, minus), by)
-        value, sem = checks.measured(study._state, value, sem, note, by=by)
+        spent = checks.time_spent(study._state, time) or 1.0
+        value, sem, reading = readings.checked(
+            study._state, given, sem, note, lambda: seen, spent, by, other is not None
+        )
         checks.usable(study._state, seen, other, sem)
         number = len(study._state.observed)
-        spent = checks.time_spent(study._state, time) or 1.0
-        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
+        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note, reading=reading)
         study._commit(commands.observe(study._state, [fact]))
         _log_measurement(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, note, other, study.id)
+    return Observation(number, seen, value, sem, note, other, study.id, *qualities(reading))
 
 
 def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from zonal._types import Floats
+from zonal.errors import probability as checked_probability
 from zonal.errors import reject, require
+from zonal.gp.likelihoods import Likelihood, ends
 from zonal.io.files import library
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
@@ -34,6 +36,8 @@ class Prediction(_Pair):
         The regions, if there are several.
     unit : str
         Of mean and std.
+    likelihood : Counts, Proportion or None
+        What was read.
 
     Examples
     --------
@@ -48,10 +52,19 @@ class Prediction(_Pair):
 
     regions: tuple[Region, ...] = ()
     unit: str = ""
+    likelihood: Likelihood | None = None
 
-    def _of(self, regions: Sequence[Region], unit: str) -> Self:
-        self.regions, self.unit = tuple(regions), unit
+    def _of(self, regions: Sequence[Region], unit: str, likelihood: Likelihood | None = None) -> Self:
+        self.regions, self.unit, self.likelihood = tuple(regions), unit, likelihood
         return self
+
+    def interval(self, probability: float = 0.9) -> tuple[Any, Any]:
+        """Return the ends of the central interval that holds each average with a probability, under the model.
+
+        It is normal; of rates it is that of a gamma distribution of this mean and std, of shares of a beta
+        distribution, so that no rate is negative.
+        """
+        return ends(self.likelihood, self.mean, self.std, checked_probability(probability, "probability"))
 
     def table(self) -> Listing:
         """Return a table of several regions: where each is, mean and standard deviation."""

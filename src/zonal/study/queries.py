@@ -52,6 +52,7 @@ NO_REGIONS = "these are not regions", "Pass a region, or a list of regions."
 MAX_PLANNED = 1000  # measurements of an outlook, each of which is decided
 MAX_SMALLEST = 100_000  # regions predicted at once
 ALIKE = 9  # decimals of probabilities, beyond which they are equal
+TINY = 1e-300
 CLEAR = 2.0  # minimal number of standard deviations by which a region stands out
 
 
@@ -129,8 +130,20 @@ def _searched_for(study: Study, side: Side) -> tuple[Side, float]:
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[confidence.Under]) -> Floats:
     """Return the probability of values on one side of a threshold."""
-    better = confidence.exceeding(models, state.problem.sign * limit - state.prior_mean)
-    return better if (side == "above") == (state.problem.sign > 0) else 1 - better
+    sign, likelihood = state.problem.sign, state.problem.settings.likelihood
+    under = list(models)
+
+    def above(value: float) -> Floats:
+        better = confidence.exceeding(under, sign * value - state.prior_mean)
+        return better if sign > 0 else 1 - better
+
+    chance = above(limit)
+    if likelihood is not None:  # of what lies within the range
+        low, high = likelihood.range
+        beyond = above(high) if high < math.inf else np.zeros_like(chance)
+        inside = np.maximum(above(low) - beyond, TINY)
+        chance = np.clip((chance - beyond) / inside, 0.0, 1.0)
+    return chance if side == "above" else 1 - chance
 
 
 def probability(
@@ -189,10 +202,11 @@ def predict(
     with study._lock:
         state = study._state
         centred, variance = expected(state, several)
-    mean, std = _value(state, centred), np.sqrt(variance)
+    mean, std = state.problem.stated(_value(state, centred), np.sqrt(variance))
+    likelihood = study.settings.likelihood
     if single:
-        return Prediction(float(mean[0]), float(std[0]))
-    return Prediction(mean, std)._of(several, study.settings.value_unit)
+        return Prediction(float(mean[0]), float(std[0]))._of((), "", likelihood)
+    return Prediction(mean, std)._of(several, study.settings.value_unit, likelihood)
 
 
 def smallest_regions(study: Study) -> list[Region]:
@@ -223,11 +237,12 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
+        mean, _ = state.problem.stated(_value(state, centred), np.sqrt(variance))
         if state.problem.model_free:
             share = empirical_relative_std(variance)
         else:
             share = state.belief.relative_std(variance, footprints_of(regions, state.problem.target))
-    return _value(state, centred), share
+    return mean, share
 
 
 def _listed(
@@ -266,7 +281,11 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
 def tree_of(state: State) -> TreeTable:
     """Return the tree in the user's units."""
     sign = state.problem.sign
-    return state.posterior_table().snapshot(sign * state.prior_mean, sign, state.created.time)
+    tree = state.posterior_table().snapshot(sign * state.prior_mean, sign, state.created.time)
+    if state.problem.settings.likelihood is None:
+        return tree
+    mean, std = state.problem.stated(tree.mean, tree.std)
+    return replace(tree, mean=mean, std=std)
 
 
 def model(state: State) -> Model:

@@ -9,7 +9,7 @@ from zonal.engine.events import Claimed, Event, Forbidden, Observed, Signed, Unb
 from zonal.engine.results import Observation, Trial
 from zonal.engine.state import State
 from zonal.errors import require, text
-from zonal.study.history import trial_of
+from zonal.study.history import qualities, trial_of
 from zonal.study.operations import together
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def observed_again(study: Study) -> Callable[[State, int], Observation]:
     def again(state: State, at: int) -> Observation:
         earlier = sum(isinstance(event, Observed) for transaction in state.events[:at] for event in transaction)
         event = state.observed[earlier][1]
-        return Observation(earlier, event.region, event.value, event.sem, event.note, event.minus, study.id)
+        seen = event.region, event.value, event.sem, event.note, event.minus
+        return Observation(earlier, *seen, study.id, *qualities(event.reading))
 
     return again
 

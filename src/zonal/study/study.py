@@ -38,6 +38,7 @@ from zonal.engine.events import (
     Transaction,
     Unblocked,
 )
+from zonal.engine.readings import RawReading
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
     Direction,
@@ -162,6 +163,8 @@ class Study(metaclass=Named):
         Whether a reading far from what the models and the other readings expect is measured again before it is
         believed; see `suspects`. By default for the default policy, unless noise is 0. False for instruments that
         never err.
+    likelihood : Counts or Proportion, optional
+        What is read, if it is no number with Gaussian noise: f is a rate or a share then, and `noise` is left out.
 
     Examples
     --------
@@ -599,7 +602,7 @@ class Study(metaclass=Named):
     def tell(
         self,
         trial: Trial | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
@@ -607,6 +610,9 @@ class Study(metaclass=Named):
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
         moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -621,7 +627,7 @@ class Study(metaclass=Named):
         trial : Trial or int
             The trial, or its number.
         value : float
-            The measured average.
+            The measured average; in a study with a `likelihood`, the count.
         sem : float, optional
             Standard error of this one measurement; the study's noise by default.
         note : str
@@ -638,6 +644,12 @@ class Study(metaclass=Named):
             not include it.
         moe : float, optional
             In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
+        below, above : float, optional
+            In the place of a value: the reading lies below, or above, this limit of what can be read. As text,
+            "<0.5" is a value below 0.5.
+        exposure : float, optional
+            Of a count, over how much it was made; of a proportion, of how many cases. By default as the study's
+            `likelihood` says.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -651,23 +663,30 @@ class Study(metaclass=Named):
         >>> study.tell(trial, 0.7, sem=0.05, note="windy")
         >>> study.trials[0].value
         0.7
+        >>> study.tell(study.ask(), below=0.5)
+        >>> study.trials[1].limit
+        'below'
         """
+        given = RawReading(value, below, above, exposure)
         signatures.signed(
             self,
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, value, from_margin(sem, moe), note, time, slopes, minus),
+            lambda study: operations.tell(study, trial, given, from_margin(sem, moe), note, time, slopes, minus),
             signatures.nothing_again,
         )
 
     def correct(
         self,
         trial: Trial | Observation | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -686,6 +705,8 @@ class Study(metaclass=Named):
             Standard error of this one measurement; by default as it was told.
         note : str
             A note kept with the trial, for example why; by default as it was told.
+        below, above, exposure : float, optional
+            As in `tell`.
         by : str, optional
             Who corrects it; by default the user of this process.
         key : str
@@ -705,7 +726,9 @@ class Study(metaclass=Named):
             None,
             key,
             Corrected,
-            lambda study: operations.correct(study, trial, value, sem, note, by),
+            lambda study: operations.correct(
+                study, trial, RawReading(value, below, above, exposure), sem, note, by
+            ),
             signatures.nothing_again,
         )
 
@@ -921,13 +944,16 @@ class Study(metaclass=Named):
     def observe(
         self,
         region: RegionLike,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,
         time: float | None = None,
         minus: RegionLike | None = None,
         moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         note: str = "",
         by: str | None = None,
         key: str = "",
@@ -955,6 +981,8 @@ class Study(metaclass=Named):
             The value is a difference: the region minus this one. Its standard error is required.
         moe : float, optional
             In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
+        below, above, exposure : float, optional
+            As in `tell`.
         note : str
             A note kept with the observation.
         by : str, optional
@@ -971,13 +999,14 @@ class Study(metaclass=Named):
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
         """
+        given = RawReading(value, below, above, exposure)
         return signatures.signed(
             self,
             by,
             key,
             Observed,
             lambda study: operations.observe(
-                study, region, value, from_margin(sem, moe), feedback, time, minus, note
+                study, region, given, from_margin(sem, moe), feedback, time, minus, note
             ),
             signatures.observed_again(self),
         )

@@ -23,6 +23,7 @@ from zonal import errors
 from zonal._types import Json
 from zonal.engine import checks
 from zonal.engine.events import Transaction
+from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
@@ -30,7 +31,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.history import trial_of
+from zonal.study.history import qualities, trial_of
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
@@ -244,7 +245,8 @@ class Remote(Study):
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
-        return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
+        seen = event.region, event.value, event.sem, event.note, event.minus
+        return Observation(number, *seen, self.id, *qualities(event.reading))
 
     def _ask(
         self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
@@ -293,7 +295,15 @@ def _over_http(route: Route) -> Callable[..., Changed]:
             by = fields["feedback"] = checked_feedback(seen, study.space)
         if "moe" in fields:
             fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
-        for name, called in (("value", "a measured value"), ("sem", "sem")):
+        if isinstance(fields.get("value"), str):  # "<0.5"
+            number_of, limit = RawReading(fields.pop("value")).number()
+            fields[limit or "value"] = number_of
+        for name, called in (
+            ("value", "a measured value"),
+            ("below", "below"),
+            ("above", "above"),
+            ("sem", "sem"),
+        ):
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)
         fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
@@ -332,7 +342,10 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         None if feedback is None else encode(checked_feedback(feedback, study.space))
     ),
     "region": lambda study, region: described(region_of(study, region)),
-    "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
+    "value": lambda study, value: None if value is None else errors.finite_number(value, "a value", FAILED),
+    "below": lambda study, limit: None if limit is None else errors.finite_number(limit, "below"),
+    "above": lambda study, limit: None if limit is None else errors.finite_number(limit, "above"),
+    "exposure": lambda study, exposure: None if exposure is None else errors.positive_number(exposure, "exposure"),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
     "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),

@@ -105,6 +105,8 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
 def call_study(route: Route, study: Study, **fields: Json) -> Answer:
     """Do what the method of a study that is named by a route does, and return its answer."""
     is_observation = fields.pop("observation", False)
+    has_value = "below" not in route.fields or fields.keys() & {"value", "below", "above"}
+    need_field(bool(has_value), "value", "value is missing", None, "Send value, or below or above.")
     given: dict[str, Any] = {
         name: READ[name](study, value) if name in READ else value for name, value in fields.items()
     }

@@ -83,7 +83,14 @@ BY = {"by": described_as("Who does it; by default the client's address.", **TEXT
 KEY = {"key": described_as("As the header Idempotency-Key: repeating the request does nothing.", **TEXT)}
 SIGNED = {"by": described_as("Who does it; kept in the history.", **TEXT), **KEY}
 TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
-MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
+MEASURED = {
+    "value": NUMBER,
+    "sem": NUMBER,
+    "note": TEXT,
+    "below": described_as("In the place of a value: the reading lies below this limit.", **NUMBER),
+    "above": described_as("In the place of a value: the reading lies above this limit.", **NUMBER),
+    "exposure": described_as("Of a count: over how much it was made; of a proportion: how many cases.", **NUMBER),
+}
 SLOPES = {
     "slopes": described_as('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')
 }
@@ -112,12 +119,12 @@ ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
           {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
-          {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, ("value",), ""),
+          {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, (), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY, **KEY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
-          {**MEASURED, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
+          {**MEASURED, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/set-aside", "set_aside", "Let a reading no longer count, as a gross error.",
@@ -134,7 +141,7 @@ ROUTES = (
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region", "value"),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region",),
           "observation"),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
           {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
