@@ -265,7 +265,7 @@ def observe(
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _observe_sheet(study, sheet, again, decimal)
+        return _observe_sheet(study, sheet, again, decimal, by)
     assert region is not None
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
@@ -275,8 +275,8 @@ def observe(
     options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
 
-def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
-    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None, by: str | None) -> None:
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by), ""
     n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
     if sheet_rows.repeated and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)

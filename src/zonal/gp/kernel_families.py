@@ -118,6 +118,10 @@ class ModelSpace:
         pairs = self.layout.self_pairs(self.layout.keys(self._feedback.footprints([cell]), register=False))
         return max(float(ProductCovariance(kernel, self._tables).within(pairs)[0]), 0.0)
 
+    def positions(self, keys: Keys) -> Floats:
+        """Return where footprints are, shape (n, d), in widths of the axes."""
+        return np.asarray(self.layout.positions(keys))
+
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
         pairs, kept = self.layout.pairs(keys, keys), self._of_one
@@ -205,6 +209,13 @@ class FiniteModelSpace(ModelSpace):
         features = self._space.features[places]
         gram = kernel(features, features)
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
+
+    def positions(self, keys: Keys) -> Floats:
+        """Return where footprints are, shape (n, features), in widths of the features."""
+        features = self._space.features
+        low, widths = features.min(axis=0), np.ptp(features, axis=0)
+        means = np.array([shares @ features[members] for members, shares in (row.learned_from for row in keys[0])])
+        return np.asarray((means - low) / np.where(widths > 0, widths, 1.0))
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""

@@ -154,7 +154,8 @@ class Mixture:
 
     def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
-        prior = max(self.members, key=_log_weight).prior[slot]
+        priors = max(self.members, key=_log_weight).prior
+        prior = priors[slot] if slot < len(priors) else priors.max()  # of a footprint of the same call
         exact = ledger.exact(slot, KNOWN * prior)
         if exact is None or variance > KNOWN * prior:
             return

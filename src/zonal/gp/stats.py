@@ -95,6 +95,12 @@ class StatsArrays:
     extra: int
     total: Floats | float = 1.0
 
+    def at(self, lines: NDArray[np.intp]) -> StatsArrays:
+        """Return some of the lines; what repeats say about the noise stays that of all."""
+        total = self.total if isinstance(self.total, float) else self.total[lines]
+        columns = self.slots, self.mean, self.count, self.variance
+        return StatsArrays(*(column[lines] for column in columns), self.scatter, self.extra, total)
+
     @property
     def averages(self) -> NDArray[np.bool_]:
         """Which lines are of averages."""

@@ -65,6 +65,11 @@ class CategoryIndex:
         overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
         return overlap
 
+    def positions(self, keys: Floats) -> Floats:
+        """Return the mean places of the symbols of sets, from 0 to 1."""
+        frequencies = self._frequencies.take(np.maximum(keys[0], 0).astype(np.intp), axis=0)
+        return np.asarray(frequencies @ np.linspace(0, 1, frequencies.shape[1]))
+
     def frequencies(self, keys: Floats) -> Floats:
         """Return the frequency of every symbol within some sets, shape (n, symbols)."""
         frequencies: Floats = self._frequencies.take(keys[0].astype(np.intp), axis=0)

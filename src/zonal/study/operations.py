@@ -25,10 +25,9 @@ from zonal.engine.events import (
 )
 from zonal.engine.expand import Possible, possible
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.engine.settings import RegionsLike, checked_feedback
+from zonal.engine.settings import RegionsLike
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, TrialError, UnknownTrial, listed, require, text, truth, whole_number
-from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
@@ -138,7 +137,7 @@ def tell(
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
-            _log_measurement(study, f"trial {asked.number}", state.region(asked.row), value)
+            log_measurement(study, f"trial {asked.number}", state.region(asked.row), value)
 
 
 def _more(
@@ -218,7 +217,7 @@ def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Re
     region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
     study._commit(commands.correct(state, [fact, *beside]))
     what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
-    _log_measurement(study, what, region, value)
+    log_measurement(study, what, region, value)
 
 
 def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
@@ -294,34 +293,7 @@ def claim_from(study: Study, number: int, by: str, worker: str) -> Trial | None:
         return trial_of(study._state, asked)
 
 
-def observe(
-    study: Study,
-    region: RegionLike,
-    value: float,
-    sem: float | None,
-    feedback: Feedback | None,
-    time: float | None,
-    minus: RegionLike | None,
-    note: str,
-) -> Observation:
-    """Record an earlier or external measurement of any region: see `Study.observe`."""
-    with study._writing(partly=True):
-        of_region = region.feedback if isinstance(region, Region) else None
-        given = of_region if feedback is None else feedback
-        by = study.settings.feedback if given is None else checked_feedback(given, study.space)
-        seen = with_feedback(region_of(study, region), by)
-        other = None if minus is None else with_feedback(region_of(study, minus), by)
-        value, sem = checks.measured(study._state, value, sem, note, by=by)
-        checks.usable(study._state, seen, other, sem)
-        number = len(study._state.observed)
-        spent = checks.time_spent(study._state, time) or 1.0
-        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
-        study._commit(commands.observe(study._state, [fact]))
-        _log_measurement(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, note, other, study.id)
-
-
-def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
+def log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
         measured = f"{value:.6g} {study.settings.value_unit}".rstrip()

@@ -54,13 +54,16 @@ def nothing_again(state: State, at: int) -> None:
     """Return again what an operation without a result returned."""
 
 
-def observed_again(study: Study) -> Callable[[State, int], Observation]:
-    """Return what returns again the observation that a transaction made."""
+def observed_again(study: Study) -> Callable[[State, int], list[Observation]]:
+    """Return what returns again the observations that a transaction made."""
 
-    def again(state: State, at: int) -> Observation:
-        earlier = sum(isinstance(event, Observed) for transaction in state.events[:at] for event in transaction)
-        event = state.observed[earlier][1]
-        return Observation(earlier, event.region, event.value, event.sem, event.note, event.minus, study.id)
+    def again(state: State, at: int) -> list[Observation]:
+        first = sum(isinstance(event, Observed) for transaction in state.events[:at] for event in transaction)
+        several = [event for event in state.events[at] if isinstance(event, Observed)]
+        return [
+            Observation(number, event.region, event.value, event.sem, event.note, event.minus, study.id)
+            for number, event in enumerate(several, first)
+        ]
 
     return again
 

@@ -62,6 +62,7 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.files import file_path
 from zonal.io.hints import Named, hinting, missing
 from zonal.io.result_table import Listing
+from zonal.io.tables import read_table
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Policy
@@ -70,9 +71,20 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import operations, optimize, point_search, queries, recommend, signatures, sizes, summary
+from zonal.study import (
+    observations,
+    operations,
+    optimize,
+    point_search,
+    queries,
+    recommend,
+    signatures,
+    sizes,
+    summary,
+)
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
+from zonal.study.observations import Many
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -806,6 +818,7 @@ class Study(metaclass=Named):
         """Take a pending trial over from a worker; return None if that worker no longer measures it."""
         return operations.claim_from(self, number, by, worker)
 
+    @overload
     def observe(
         self,
         region: RegionLike,
@@ -818,17 +831,37 @@ class Study(metaclass=Named):
         note: str = "",
         by: str | None = None,
         key: str = "",
-    ) -> Observation:
-        """Record an earlier or external measurement of any region; it costs no budget.
+    ) -> Observation: ...
+    @overload
+    def observe(
+        self, region: Many | str | os.PathLike[str], *, by: str | None = None, key: str = ""
+    ) -> list[Observation]: ...
+    def observe(
+        self,
+        region: Any,
+        value: float | None = None,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        *,
+        time: float | None = None,
+        minus: RegionLike | None = None,
+        note: str = "",
+        by: str | None = None,
+        key: str = "",
+    ) -> Observation | list[Observation]:
+        """Record earlier or external measurements of any regions, one or many; they cost no budget.
 
-        `correct` and `retract` accept the `Observation` that is returned.
+        `correct` and `retract` accept the `Observation` that is returned. Many are taken together, all or none,
+        and the model is learned once, after the last.
 
         Parameters
         ----------
-        region : Region, or what ``space.region`` takes
+        region : Region, or what ``space.region`` takes; without `value` many measurements
             A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
             ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
-            parts.
+            parts. Many measurements are a list of (region, value) or (region, value, sem), of mappings with these
+            parameters' names, or of another study's observations; a data frame or table with the columns of a
+            sheet; or the name of a file with a sheet, whose rows that the study has already are left out.
         value : float
             Its measured average.
         sem : float, optional
@@ -845,7 +878,7 @@ class Study(metaclass=Named):
         by : str, optional
             Who measured it, kept in the history.
         key : str
-            The caller's name for this request; repeating it returns the same observation.
+            The caller's name for this request; repeating it returns the same observations.
 
         Examples
         --------
@@ -855,13 +888,28 @@ class Study(metaclass=Named):
         0
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
+        >>> len(study.observe([([(0.5, 0.6)], 0.3), {"region": [(0.7, 0.8)], "value": 0.1, "sem": 0.05}]))
+        2
         """
+        if value is not None:
+            one = observations.Measurement(region, value, sem, feedback, time, minus, note)
+            return self._observe([one], by, key)[0]
+        observations.check_alone(sem, feedback, time, minus, note)
+        if isinstance(region, str | os.PathLike):
+            from zonal.study import sheets
+
+            return sheets.observed(self, read_table(region), again=False, by=by, key=key).taken
+        return self._observe(observations.measurements_in(self, region), by, key)
+
+    def _observe(
+        self, measurements: Sequence[observations.Measurement], by: str | None, key: str
+    ) -> list[Observation]:
         return signatures.signed(
             self,
             by,
             key,
             Observed,
-            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note),
+            lambda study: observations.observe(study, measurements),
             signatures.observed_again(self),
         )
 

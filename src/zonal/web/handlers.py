@@ -10,7 +10,7 @@ from typing import Any
 
 from zonal._types import Json
 from zonal.engine.results import Trial
-from zonal.errors import InvalidInput, StudyFileError, require, whole_number
+from zonal.errors import InvalidInput, SeveralWrong, StudyFileError, ZonalError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
@@ -21,6 +21,7 @@ from zonal.storage.schema import settings_to_json
 from zonal.study import sheets, summary
 from zonal.study.export import document, exported, outcomes, questions
 from zonal.study.history import n_events, pending_asked, region_of_row
+from zonal.study.observations import Measurement
 from zonal.study.operations import recorded
 from zonal.study.queries import Side
 from zonal.study.recipe import Arguments, arguments
@@ -30,7 +31,7 @@ from zonal.study.windows import size_from_text
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
-from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route, Schema
+from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, ROUTES, SIGNED, Route, Schema
 
 
 def dumped(answer: Answer) -> bytes:
@@ -132,6 +133,26 @@ def _sheet(
     return {**taken, "empty": rows.empty, **noted, "outdated": old, **budget_fields(study)}
 
 
+OBSERVED = next(route for route in ROUTES if route.operation == "observe")
+
+
+def _observe_many(study: Study, measurements: Sequence[Json], **signature: Any) -> Answer:
+    """Record many measurements; what is wrong with any of them is said with its number."""
+    study.refresh()
+    schemas = {name: schema for name, schema in OBSERVED.fields.items() if name not in SIGNED}
+    read, wrong = list[Measurement](), list[tuple[int, ZonalError]]()
+    for at, entry in enumerate(measurements):
+        try:
+            fields = given(entry, schemas, OBSERVED.required)
+            read.append(Measurement(**{k: READ[k](study, v) if k in READ else v for k, v in fields.items()}))
+        except ZonalError as error:
+            wrong.append((at, error))
+    if wrong:
+        raise SeveralWrong(wrong, len(measurements))
+    several = study.observe(read, **signature)
+    return {"observations": [observation.number for observation in several], **budget_fields(study)}
+
+
 def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
     return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
 
@@ -209,6 +230,7 @@ def _journal(overview: StudyOverview, after: int = -1) -> Answer:
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
 HANDLERS: dict[str, Callable[..., Answer]] = {
     "/sheet": _sheet,
+    "/observations": _observe_many,
     "/trials/{trial}/claim": _claim,
     "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **budget_fields(study)},
     "/predict": _predict,

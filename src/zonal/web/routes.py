@@ -126,6 +126,10 @@ ROUTES = (
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
           {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region", "value"),
           "observation"),
+    Route("POST", "/observations", "", "Record many measurements made outside the study, all or none.",
+          {"measurements": {"type": "array", "maxItems": MAX_LISTED, "items": described_as(
+              "As the body of observe, without by and key.", type="object", required=["region", "value"])},
+           **SIGNED}, ("measurements",)),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
           {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
     Route("POST", "/allow", "allow", "Take back all failures within a region, and what was forbidden there.",
