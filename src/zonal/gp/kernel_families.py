@@ -103,6 +103,10 @@ class ModelSpace:
         """Return the prior covariance of averages under a kernel."""
         return ProductCovariance(kernel, self._tables)
 
+    def along_axes(self, kernel: Kernel, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
+        """Return for each term of a kernel its variance and its covariances along each axis, of pairs by axis."""
+        return ProductCovariance(kernel, self._tables).along_axes(pairs)
+
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""
         axes = self._space.axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -34,12 +34,19 @@ class Prediction(_Pair):
         Of mean and std.
     """
 
-    regions: tuple[Region, ...] = ()
+    _regions: Sequence[Region] | Callable[[], Sequence[Region]] = ()
     unit: str = ""
 
-    def _of(self, regions: Sequence[Region], unit: str) -> Self:
-        self.regions, self.unit = tuple(regions), unit
+    def _of(self, regions: Sequence[Region] | Callable[[], Sequence[Region]], unit: str) -> Self:
+        self._regions, self.unit = regions, unit
         return self
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions, if there are several; many are made when they are first asked for."""
+        if not isinstance(self._regions, tuple):
+            self._regions = tuple(self._regions() if callable(self._regions) else self._regions)
+        return self._regions
 
     def table(self) -> Listing:
         """Return a table of several regions: where each is, mean and standard deviation."""

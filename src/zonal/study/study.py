@@ -839,7 +839,7 @@ class Study(metaclass=Named):
     def observe(
         self,
         region: Any,
-        value: float | None = None,
+        value: Any = ...,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,
@@ -891,7 +891,7 @@ class Study(metaclass=Named):
         >>> len(study.observe([([(0.5, 0.6)], 0.3), {"region": [(0.7, 0.8)], "value": 0.1, "sem": 0.05}]))
         2
         """
-        if value is not None:
+        if value is not ...:
             one = observations.Measurement(region, value, sem, feedback, time, minus, note)
             return self._observe([one], by, key)[0]
         observations.check_alone(sem, feedback, time, minus, note)
@@ -1236,7 +1236,12 @@ class Study(metaclass=Named):
         return queries.outlook(self, n)
 
     def above(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
@@ -1253,6 +1258,9 @@ class Study(metaclass=Named):
         sigma : float, optional
             Instead of a probability: by how many standard deviations the mean must lie beyond the threshold. The
             regions are then in this order.
+        every : bool
+            Judge all regions of the smallest size, also those that the tree was never split into: a whole map.
+            Where regions are products over axes.
 
         Examples
         --------
@@ -1262,16 +1270,21 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.above(0.7)]
         ['x 0.75..1']
         """
-        return queries.beyond(self, "above", threshold, probability, sigma)
+        return queries.beyond(self, "above", threshold, probability, sigma, every)
 
     def below(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average is below a threshold, the most probable first.
 
         Parameters
         ----------
-        threshold, probability, sigma
+        threshold, probability, sigma, every
             As for `above`.
 
         Examples
@@ -1282,7 +1295,7 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.below(0.3)]
         ['x 0..0.25']
         """
-        return queries.beyond(self, "below", threshold, probability, sigma)
+        return queries.beyond(self, "below", threshold, probability, sigma, every)
 
     def probability(
         self,

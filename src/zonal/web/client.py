@@ -285,7 +285,7 @@ def _over_http(route: Route) -> Callable[..., Changed]:
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Changed:
         fields = signature.bind(study, *arguments, **named).arguments
-        if route.operation == "observe" and fields.get("value") is None:
+        if route.operation == "observe" and "value" not in fields:
             return word(study, *arguments, **named)  # many: `_observe`
         of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]

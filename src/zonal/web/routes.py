@@ -90,6 +90,7 @@ LIMIT = {
     "sigma": described_as(
         "Instead of a probability: least distance from the threshold, in standard deviations.", **NUMBER
     ),
+    "every": described_as("Judge all smallest regions, not only the leaves of the tree.", **YES),
     "patches": described_as("Join regions that touch.", **YES),
     "within": described_as("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
 }
