@@ -1,9 +1,9 @@
 """The posterior of all cells of a grid at once: as many averages as cells, from a few tables by axis.
 
 A grid's cells are all combinations of parts of the axes, and the prior covariance of a cell with a measured
-footprint is a sum of products over axes. So the covariances of all cells with all rows are two thin matrices, of the
-combinations of the first axes and of the others, and nothing of the size cells times rows is ever in memory. This
-holds for any product kernel, cells of any width, rings, symbols, and footprints of any feedback.
+footprint is a sum of products over axes. So the covariances of all cells with all rows are two thin matrices, of
+the combinations of the first axes and of the others, and nothing of the size cells times rows is ever in memory.
+This holds for any product kernel, cells of any width, rings, symbols, and footprints of any feedback.
 
 Means are a matrix product. Variances need L^-1 times these covariances; where the second matrix has low rank, as
 it has under smooth kernels, only its basis is solved for.
