@@ -20,7 +20,7 @@ from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxi
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, sampled_members
-from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
+from zonal.kernels.finite_covariance import BLOCK, EXACT, Grams, SubsetCovariance, averaging_over
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
@@ -187,6 +187,7 @@ class FiniteModelSpace(ModelSpace):
 
     def __init__(self, space: FiniteSpace, feedback: Feedback) -> None:
         super().__init__(space, feedback)
+        self._grams = Grams(space.features) if Grams.worth_it(space) else None
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
@@ -196,7 +197,7 @@ class FiniteModelSpace(ModelSpace):
         terms = () if isinstance(kernel, Custom) else kernel.terms
         able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
         require(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
-        return SubsetCovariance(kernel, self._space, self.layout)
+        return SubsetCovariance(kernel, self._space, self.layout, None if terms == () else self._grams)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each feature, None for kernels without distances."""
