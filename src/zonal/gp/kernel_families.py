@@ -6,7 +6,9 @@ There are two frames, one for each kind of region.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -175,9 +177,34 @@ def _scalar_or_tuple(values: list[float]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+_shared: ContextVar[list[tuple[AxisSpace | FiniteSpace, Feedback, ModelSpace]] | None] = ContextVar(
+    "shared", default=None
+)
+
+
 def frame_of(space: AxisSpace | FiniteSpace, feedback: Feedback) -> ModelSpace:
-    """Return a space as beliefs see it."""
-    return FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
+    """Return a space as beliefs see it; that of the last study, where campaigns share their tables."""
+    shared = _shared.get()
+    for last_space, last_feedback, frame in shared or ():
+        if space == last_space and feedback == last_feedback:
+            return frame
+    frame = FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
+    if shared is not None and space.axes is not None:
+        shared[:] = [(space, feedback, frame)]
+    return frame
+
+
+@contextmanager
+def shared_tables() -> Iterator[None]:
+    """Let the studies that this thread begins share averages of kernels, as long as they have the same space.
+
+    These depend on kernels and regions alone, so that no number changes. Two threads must not share them.
+    """
+    token = _shared.set([])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 class FiniteModelSpace(ModelSpace):
