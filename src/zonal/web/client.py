@@ -264,7 +264,14 @@ class Remote(Study):
         self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
 
     def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
-        sent = [_sent(self, measurement) for measurement in measurements]
+        sent, wrong = list[dict[str, Any]](), list[tuple[int, ZonalError]]()
+        for at, measurement in enumerate(measurements):
+            try:
+                sent.append(_sent(self, measurement))
+            except ZonalError as error:
+                wrong.append((at, error))
+        if wrong:
+            raise errors.SeveralWrong(wrong, len(measurements))
         token = errors.text(key, "key") or uuid.uuid4().hex
         answer = self._line.post("/observations", True, measurements=sent, by=by or person(), key=token)
         return [self._observation(number) for number in answer["observations"]]
