@@ -87,6 +87,7 @@ def on_ray(measurements: int, workers: int) -> None:
 
     folder = str(Path(__file__).parent)
     ray.init(
+        _node_ip_address="127.0.0.1",  # nothing leaves this machine
         num_cpus=workers,
         include_dashboard=False,
         log_to_driver=False,
