@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -153,4 +152,4 @@ def draw(measured: dict[str, tuple[str, list[tuple[int, float]]]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -85,14 +85,8 @@ def on_ray(measurements: int, workers: int) -> None:
     """Play it on a Ray of this machine."""
     import ray
 
-    folder = str(Path(__file__).parent)
-    ray.init(
-        _node_ip_address="127.0.0.1",  # nothing leaves this machine
-        num_cpus=workers,
-        include_dashboard=False,
-        log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": folder}},
-    )
+    here = "127.0.0.1"  # nothing leaves this machine
+    ray.init(_node_ip_address=here, num_cpus=workers, include_dashboard=False, log_to_driver=False)
     campaign(RayExecutor(workers), measurements)
     ray.shutdown()
 

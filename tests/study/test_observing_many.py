@@ -14,7 +14,11 @@ from zonal.storage.verify import first_difference
 
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.3), "noise": 0.1}
 BOX = zn.Box([(0, 1)] * 2, smallest=1 / 16)
-SOME = [([(0, 0.25), (0, 0.5)], 0.3), ([(0.5, 1), (0, 0.5)], 1.2), ([(0.1, 0.2), (0.3, 0.6)], -0.4)]
+SOME: list[tuple[Any, float]] = [
+    ([(0, 0.25), (0, 0.5)], 0.3),
+    ([(0.5, 1), (0, 0.5)], 1.2),
+    ([(0.1, 0.2), (0.3, 0.6)], -0.4),
+]
 
 
 def begun(**settings: Any) -> zn.Study:
@@ -52,7 +56,7 @@ def test_all_are_taken_or_none_and_every_wrong_one_is_named() -> None:
     with pytest.raises(zn.ZonalError, match=r"(?s)2 of 4.*measurement 1: .*measurement 3: "):
         study.observe(wrong)
     with pytest.raises(zn.ZonalError, match=r"measurement 1: this is not a region and its value"):
-        study.observe([SOME[0], 3])
+        study.observe([SOME[0], 3])  # type: ignore[list-item]
     with pytest.raises(zn.ZonalError, match="no such part"):
         study.observe([{"region": SOME[0][0], "worth": 1.0}])
     with pytest.raises(zn.InvalidInput, match="each have their own sem"):

@@ -122,7 +122,7 @@ def test_what_is_only_read_is_read_here(server: Server) -> None:
     seen = there.observe([(0, 0.5)], 0.4, feedback=zn.Center())
     assert there.observations == (seen,)
     with pytest.raises(zn.InvalidInput, match="feedback must be"):
-        there.observe([(0, 0.5)], 0.4, feedback="Center")  # type: ignore[arg-type]
+        there.observe([(0, 0.5)], 0.4, feedback="Center")  # type: ignore[call-overload]
     _told(server, "else", 2)
     (server.folder / "else.db").rename(server.folder / "read.db")
     with pytest.raises(zn.StudyFileError, match="no longer the same"):

@@ -58,7 +58,7 @@ class GridPosterior:
         """Tell whether covariances with all rows are products over axes: no motifs, slopes or differences."""
         member = mixture.members[0]
         keys = member.tracked.keys
-        plain = not any(isinstance(term, Motif) for each in mixture.members for term in each.model.kernel.terms)
+        plain = not any(isinstance(term, Motif) for other in mixture.members for term in other.model.kernel.terms)
         return plain and keys.dtype != object and (not keys.size or float(keys[0].min()) >= 0)
 
     def under_models(self) -> Iterator[tuple[float, Floats, Floats]]:

@@ -84,7 +84,7 @@ from zonal.study import (
 )
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
-from zonal.study.observations import Many
+from zonal.study.observations import Many, Measurement
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -892,18 +892,16 @@ class Study(metaclass=Named):
         2
         """
         if value is not ...:
-            one = observations.Measurement(region, value, sem, feedback, time, minus, note)
-            return self._observe([one], by, key)[0]
+            single = Measurement(region, value, sem, feedback, time, minus, note)
+            return self._observe([single], by, key)[0]
         observations.check_alone(sem, feedback, time, minus, note)
         if isinstance(region, str | os.PathLike):
             from zonal.study import sheets
 
-            return sheets.observed(self, read_table(region), again=False, by=by, key=key).taken
+            return sheets.observed(self, read_table(Path(region)), again=False, by=by, key=key).taken
         return self._observe(observations.measurements_in(self, region), by, key)
 
-    def _observe(
-        self, measurements: Sequence[observations.Measurement], by: str | None, key: str
-    ) -> list[Observation]:
+    def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
         return signatures.signed(
             self,
             by,

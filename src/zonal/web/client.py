@@ -45,7 +45,7 @@ MEANT = {
     f"/problems/{slug}": StudyFileError if kind is Unknown else kind for kind, (_, slug, _) in STATUSES.items()
 }
 FAILED = "Pass a finite number; fail() is for what could not be measured."
-Changed = list[Trial] | Observation | int | None  # what a method that changes a study returns
+Changed = list[Trial] | list[Observation] | Observation | int | None  # what a method that changes a study returns
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -293,7 +293,8 @@ def _over_http(route: Route) -> Callable[..., Changed]:
     def call(study: Remote, *arguments: Any, **named: Any) -> Changed:
         fields = signature.bind(study, *arguments, **named).arguments
         if route.operation == "observe" and "value" not in fields:
-            return word(study, *arguments, **named)  # many: `_observe`
+            several: Changed = word(study, *arguments, **named)  # many: `_observe`
+            return several
         of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]
         number = study._number(of, "observation" in route.fields)

@@ -136,7 +136,7 @@ def _sheet(
 OBSERVED = next(route for route in ROUTES if route.operation == "observe")
 
 
-def _observe_many(study: Study, measurements: Sequence[Json], **signature: Any) -> Answer:
+def _observe_many(study: Study, measurements: Sequence[Json], by: str | None = None, key: str = "") -> Answer:
     """Record many measurements; what is wrong with any of them is said with its number."""
     study.refresh()
     schemas = {name: schema for name, schema in OBSERVED.fields.items() if name not in SIGNED}
@@ -149,8 +149,8 @@ def _observe_many(study: Study, measurements: Sequence[Json], **signature: Any) 
             wrong.append((at, error))
     if wrong:
         raise SeveralWrong(wrong, len(measurements))
-    several = study.observe(read, **signature)
-    return {"observations": [observation.number for observation in several], **budget_fields(study)}
+    numbers = [observation.number for observation in study._observe(read, by, key)]
+    return {"observations": numbers, **budget_fields(study)}
 
 
 def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
