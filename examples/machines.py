@@ -40,8 +40,7 @@ def measure(region: zn.Region) -> float:
 def report(study: Any, started: float, cpu: float) -> None:
     """Print what a campaign took and found."""
     seconds, spent = time.perf_counter() - started, time.process_time() - cpu
-    states = [trial.state for trial in study.trials]
-    lost = len(states) - states.count("told") if "told" in states else len(states) - study.measured
+    lost = sum(trial.state == "failed" for trial in study.trials)
     print(
         f"{study.measured} measured, {lost} trials lost with a worker; {seconds:.1f} s, {spent:.1f} s of CPU here"
     )
