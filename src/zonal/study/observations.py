@@ -25,6 +25,7 @@ from zonal.study.region_formats import columns_of, regions_of_columns
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+NO_VALUE: Any = object()  # where many measurements are passed, each with its own
 FORMS = 'Pass (region, value) pairs, mappings such as {"region": ..., "value": ..., "sem": ...}, or a data frame.'
 
 

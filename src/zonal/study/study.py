@@ -84,7 +84,7 @@ from zonal.study import (
 )
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
-from zonal.study.observations import Many, Measurement
+from zonal.study.observations import NO_VALUE, Many, Measurement
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -839,7 +839,7 @@ class Study(metaclass=Named):
     def observe(
         self,
         region: Any,
-        value: Any = ...,
+        value: Any = NO_VALUE,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,
@@ -891,7 +891,7 @@ class Study(metaclass=Named):
         >>> len(study.observe([([(0.5, 0.6)], 0.3), {"region": [(0.7, 0.8)], "value": 0.1, "sem": 0.05}]))
         2
         """
-        if value is not ...:
+        if value is not NO_VALUE:
             single = Measurement(region, value, sem, feedback, time, minus, note)
             return self._observe([single], by, key)[0]
         observations.check_alone(sem, feedback, time, minus, note)
