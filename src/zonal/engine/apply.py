@@ -150,6 +150,9 @@ def _observe(state: State, event: events.Observed) -> None:
     seen, minus = with_feedback(event.region, event.feedback), event.minus
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
     _add_reward(state, (True, len(state.observed)), slot, event, event.noise, event.time / state.created.time)
+    several = bool(state.draft_events) and isinstance(state.draft_events[0], events.Observed)
+    if several and not state.problem.learner.learns:  # built at once, as a file is opened
+        state.posterior = state.posterior.from_scratch()
     state.observed = state.observed.plus((slot, event))
 
 
