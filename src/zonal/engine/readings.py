@@ -16,7 +16,8 @@ import numpy as np
 from zonal.engine import checks, events
 from zonal.engine.apply import counted_rewards
 from zonal.engine.events import Reading
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.results import Source
+from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, positive_number, require
 from zonal.gp import sites
 from zonal.gp.fit_schedule import EVERY

@@ -15,13 +15,14 @@ from zonal.errors import probability as checked_probability
 from zonal.gp.likelihoods import Likelihood, Limit, ends
 from zonal.io.hints import missing
 from zonal.io.result_table import card, give_or_take, number, percent
-from zonal.spaces import Node, Region
+from zonal.spaces import Region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+Source = tuple[bool, int]  # of a reading: whether it is an observation, and its number
 Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
-State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
+State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted", "set aside"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Trial:
     ----------
     number : int
         Counts the trials of a study from 0.
-    node : (depth, index)
-        Which node of the tree.
+    node : (depth, index) or None
+        Which node of the tree; None for a window, which is none.
     region : Region
         What to measure.
     replicate : int
@@ -55,7 +56,7 @@ class Trial:
     """
 
     number: int
-    node: Node
+    node: Any  # (depth, index); None for a window
     region: Region
     replicate: int
     study: str = field(default="", compare=False)
@@ -82,7 +83,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"pending", "measured", "failed", "cancelled", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "retracted", "set aside"}
     value : float or None
         As told, or as corrected since.
     sem : float or None
@@ -187,11 +188,17 @@ class Recommendation:
         Of mean, std and gap.
     note : str
         A reason to trust gap and probability less, or "".
+    stable : bool
+        Whether the answer survives the deletion of any one reading: models and their weights are kept, and it has
+        moved when the new answer overlaps less than half of it.
+    hangs_on : tuple of str
+        The readings without which it moves, such as ``("trial 17",)``; none if it is stable.
     likelihood : Counts, Proportion or None
         What was read.
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
-    the two is first read, from what was known when the region was recommended.
+    the two is first read, from what was known when the region was recommended. So is ``stable``, which may take a
+    second.
 
     Examples
     --------
@@ -213,7 +220,18 @@ class Recommendation:
     _draw: Certainty
     unit: str = ""
     note: str = ""
+    _hang: Callable[[], tuple[Source, ...]] = tuple
     likelihood: Likelihood | None = None
+
+    @cached_property
+    def hangs_on(self) -> tuple[str, ...]:
+        """The readings that the answer hangs on, such as "trial 17"."""
+        return tuple(f"{'observation' if observed else 'trial'} {number}" for observed, number in self._hang())
+
+    @property
+    def stable(self) -> bool:
+        """Whether the answer survives the deletion of any one reading."""
+        return not self.hangs_on
 
     def interval(self, probability: float = 0.9) -> tuple[float, float]:
         """Return the ends of the central interval that holds the average: see `Prediction.interval`."""
@@ -249,8 +267,8 @@ class Recommendation:
 
     def __reduce__(self) -> tuple[type[Recommendation], tuple[Any, ...]]:
         """Pickle, or copy, with the certainty as numbers."""
-        certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
-        parts = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, self.likelihood
+        certainty, hang = partial(tuple, self._certainty), partial(tuple, self._hang())
+        parts = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, hang, self.likelihood
         return Recommendation, parts
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ from zonal.errors import (
     require,
     standard_deviation,
     text,
+    truth,
     whole_number,
     without_unit,
 )
@@ -82,6 +83,7 @@ class Given(TypedDict, total=False):
     overhead: float
     travel: Travel | None
     cost_unit: str
+    gross_errors: bool | None
     likelihood: Likelihood | None
 
 
@@ -104,6 +106,15 @@ def _checked_policy(policy: Policy | None) -> Policy | None:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
+
+
+def _checked_errors(given: bool | None, policy: Policy | None) -> bool | None:
+    if given is None:
+        return None
+    fix = "Leave gross_errors out, or use a policy with a Gaussian belief, such as GPOO."
+    able = not (given and policy is not None and policy.model_free)
+    require(able, "empirical means cannot tell which reading is a gross error", given, fix)
+    return truth(given, "gross_errors")
 
 
 def _checked_likelihood(likelihood: Likelihood | None, noise: Noise | None) -> Likelihood | None:
@@ -157,6 +168,7 @@ class Settings:
     travel: Travel | None = None
     cost_unit: str = ""
     target: Feedback | None = None  # None: see `judged`
+    gross_errors: bool | None = None  # None: see `Problem.doubts_readings`
     likelihood: Likelihood | None = None  # None: numbers with Gaussian noise
 
     @property
@@ -209,6 +221,7 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
         cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
         target=_checked_target(given.get("target"), checked_space),
+        gross_errors=_checked_errors(given.get("gross_errors"), given.get("policy")),
         likelihood=_checked_likelihood(given.get("likelihood"), noise),
         seed=_seed(given.get("rng")),
     )
@@ -261,6 +274,10 @@ class Problem:
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
+        # Whether a reading far from all others is measured again before it is believed: by default if the policy
+        # is the default, and not where every reading is exact.
+        by_default = isinstance(self.policy, KnowledgeGradient) and settings.noise != 0
+        self.doubts_readings = by_default if settings.gross_errors is None else settings.gross_errors
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
         self.node_weight = cache(self._node_weight)
         self.node_path = cache(self._node_path)

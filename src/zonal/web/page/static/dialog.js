@@ -114,7 +114,7 @@ export const input = (name, label, value = "", optional = false, extra = {}) =>
     h("input", { name, value, autocomplete: "off", spellcheck: "false", ...extra }),
   );
 
-export const choice = (name, label, options, extra = {}) =>
+export const choice = (name, label, options, extra = {}, chosen = null) =>
   h(
     "label",
     {},
@@ -122,6 +122,6 @@ export const choice = (name, label, options, extra = {}) =>
     h(
       "select",
       { name, ...extra },
-      options.map(([value, text]) => h("option", { value }, text)),
+      options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
     ),
   );
