@@ -216,7 +216,7 @@ def _seed(rng: int | np.random.Generator | None) -> int:
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
-def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> ModelSpec:
+def _unknowns(settings: Settings, model_free: bool, noise: NoiseRule) -> ModelSpec:
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
@@ -227,7 +227,7 @@ def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> Model
     mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    return ModelSpec(kernel, learns_noise, mean)
+    return ModelSpec(kernel, noise.learned, mean, noise.laws)
 
 
 class Problem:
@@ -242,8 +242,8 @@ class Problem:
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
-        self.noise = NoiseRule(settings.noise, self.model_free, self.space)
-        self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
+        self.noise = NoiseRule(settings.noise, self.model_free, self.space, self.feedback)
+        self.unknowns = _unknowns(settings, self.model_free, self.noise)  # what is learned
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned

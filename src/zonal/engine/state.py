@@ -31,6 +31,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
 from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
+from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import Feedback, difference, footprints_of
 from zonal.policies.base import RoundCosts
@@ -245,7 +246,7 @@ class State:
     def _table(self, pending: Collection[Asked]) -> Tree:
         """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
         mean, variance = self._columns(pending)
-        learned_noise = self.fit_state.fit.model.noise or 0.0
+        learned_noise = self._learned_noise(self.fit_state.fit.model)
         measured = self.ledger, self.measured_slots, learned_noise, self.told_counts, self.pending
         return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
 
@@ -380,8 +381,16 @@ class State:
 
     def noise_std(self, model: Model | None = None) -> Floats:
         """Return the noise of a measurement of the default time, by row, under a model: by default that in use."""
-        learned = (model or self.fit_state.fit.model).noise
-        return self.relative_noise if learned is None else learned * self.relative_noise
+        used = model or self.fit_state.fit.model
+        return self.relative_noise if used.noise is None else self._learned_noise(used) * self.relative_noise
+
+    def _learned_noise(self, model: Model) -> Floats:
+        """Return the noise under a model of a reward of weight 1, by row; 0 where it is not learned."""
+        noise = np.full(self.structure.size, model.noise or 0.0)
+        if model.law == CONSTANT.name:
+            return noise
+        sizes = self.derived("sizes", (self.structure,), lambda: self.tracked.sizes(self.measured_slots))
+        return noise * np.sqrt(relative_variances(model.law, sizes))
 
     def source_of(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""

@@ -74,7 +74,9 @@ class ModelFitter:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
         before, wider = None if state is None else state.fit, self._widening(total)
         correlate = frame.correlate(keys)
-        return fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+        sizes = tracked.sizes(data.slots) if unknowns.laws[1:] else None
+        models = frame.models
+        return fit_posterior(data, frame, unknowns, correlate, covariance, before, total, models, wider, sizes)
 
     def _widening(self, total: int) -> float:
         """Return by how much standard deviations are widened under a learned kernel, as of Student's t.

@@ -35,11 +35,12 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
+from zonal.gp.noise_laws import CONSTANT, NoiseLaw, laws_for, relative_variances
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
-Cell = tuple[int, Steps]  # a family and its steps
+Cell = tuple[int, Steps]  # a family under a law of the noise (counted law by law), and its steps
 Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations
 
 STEP = 0.35  # of the logarithm of a lengthscale
@@ -51,6 +52,7 @@ FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # used where only
 LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours tried
 MOST_TRIED = 48  # cells per fit
 MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of more, all have the same
+MORE_TRIED = 24  # for each further law of the noise
 KEPT = 4  # cells from which the next fit starts
 TRIDIAGONAL = 160  # lines from which eigenvectors take longer than a tridiagonal matrix
 
@@ -75,8 +77,16 @@ class Fit:
 class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
-    def __init__(self, data: StatsArrays, unknowns: ModelSpec) -> None:
+    def __init__(
+        self, data: StatsArrays, unknowns: ModelSpec, law: NoiseLaw = CONSTANT, ratios: Floats | None = None
+    ) -> None:
+        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other."""
         self.shift, self.scale = standardize(data, unknowns.mean)
+        self.law, self._log_prior = law, 0.0
+        if ratios is not None:
+            assert data.numbers is not None
+            self._log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
+            data = data.under(ratios)
         self.unknowns, self._data = unknowns, data
         given = unknowns.given is not None
         known_variance = np.maximum(data.variance / self.scale**2, 1e-10)
@@ -162,7 +172,7 @@ class Evidence:
     def _prior(self) -> Floats:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
         v = self.v
-        log_prior = np.zeros((len(self.tau), len(v)))
+        log_prior = np.full((len(self.tau), len(v)), self._log_prior)
         if self.unknowns.noise:
             s2, scatter = self._noise_variances, self._data.scatter / self.scale**2
             log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
@@ -171,6 +181,11 @@ class Evidence:
         if self.unknowns.given is None:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
+
+    @property
+    def lines(self) -> int:
+        """The number of lines of the data."""
+        return len(self._residual)
 
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
@@ -181,9 +196,17 @@ class GridSearch:
     """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
-        self, evidence: Evidence, frame: ModelSpace, families: list[tuple[Family, float]], correlate: Correlate
+        self,
+        evidence: Evidence,
+        frame: ModelSpace,
+        families: list[tuple[Family, float]],
+        correlate: Correlate,
+        others: Sequence[Evidence] = (),  # under other laws of the noise
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
+        self._laws = [evidence, *others]
+        self._most = MOST_TRIED + MORE_TRIED * len(others)
+        self._matrices: dict[Cell, Floats] = {}  # correlations, which laws share
         self._symbols = symbols = np.array(frame.symbols)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
         ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
@@ -220,10 +243,21 @@ class GridSearch:
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
+        for law, evidence in enumerate(self._laws):
+            under = [cell for cell in fresh if self.law(cell) == law]
+            if under:
+                self._evaluate_under(evidence, under)
+
+    def law(self, cell: Cell) -> int:
+        """Return which law a cell has."""
+        return cell[0] // len(self._families)
+
+    def _evaluate_under(self, evidence: Evidence, fresh: list[Cell]) -> None:
+        """Compute the posterior of cells of one law."""
         steps = np.array([steps for _, steps in fresh])
-        families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
-        parameters = zip(families, self.axes(steps), strict=True)
-        heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
+        families, priors = zip(*[self._families[cell % len(self._families)] for cell, _ in fresh], strict=True)
+        parameters = zip(fresh, families, self.axes(steps), strict=True)
+        heights, means = evidence(self._correlations(*of_cell) for of_cell in parameters)
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
@@ -231,14 +265,26 @@ class GridSearch:
         self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
+    def _correlations(self, cell: Cell, family: Family, axes: Floats) -> Floats:
+        """Return the correlations of lines; those of a few lines are kept for other laws."""
+        if len(self._laws) == 1 or self._evidence.lines >= TRIDIAGONAL:
+            return self._correlate(family, axes)
+        name = cell[0] % len(self._families), cell[1]
+        if name not in self._matrices:
+            self._matrices[name] = self._correlate(family, axes)
+        return self._matrices[name]
+
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
 
     def neighbours(self, cell: Cell) -> list[Cell]:
-        """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
-        family, steps = cell
+        """Return the cells next to one: all axes moved together, one axis moved, other families, other laws."""
+        (family, steps), number = cell, len(self._families)
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
-        return cells + [(other, steps) for other in range(len(self._families)) if other != family]
+        law = self.law(cell)
+        cells += [(other, steps) for other in range(law * number, (law + 1) * number) if other != family]
+        others = range(family % number, number * len(self._laws), number)
+        return cells + [(other, steps) for other in others if other != family]
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""
@@ -259,7 +305,7 @@ class GridSearch:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.evaluate(starts)
         expanded: set[Cell] = set()
-        while len(self.posteriors) < MOST_TRIED:
+        while len(self.posteriors) < self._most:
             best = max(self.height.values())
             promising = [
                 cell
@@ -290,9 +336,11 @@ class GridSearch:
         ) -> Model:
             kernel, mean = evidence.unknowns.given, evidence.shift + evidence.scale * offset
             if kernel is None:
-                family, variance = self._families[cell[0]][0], variance * evidence.scale**2
+                family = self._families[cell[0] % len(self._families)][0]
+                variance *= evidence.scale**2
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
-            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total)
+            law = self._laws[cell[0] // len(self._families)].law.name
+            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total, law=law)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -302,7 +350,9 @@ class GridSearch:
             member = replace(model(cells[i], noise, variance, {}, 0.0), mean_std=widening * mean_std)
             members.append(WeightedModel(times / number, member))
         # If axes are equivalent, cells tie; rounding must not decide between them.
-        likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
+        ranked = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))
+        first_of_law = {self.law(cells[i]): i for i in reversed(ranked)}.values()
+        likeliest = dict.fromkeys([*ranked[:KEPT], *first_of_law])
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
         best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
         return Fit(central, tuple(members), best)
@@ -312,8 +362,8 @@ class GridSearch:
     ) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
         """Return the most probable family with means of its log-parameters, and their standard deviations."""
         log_noise, log_v = np.log(self._evidence.noises()), np.log(self._evidence.v)
-        families = np.array([cell[0] for cell in cells])
-        family = int(np.bincount(families, by_cell).argmax())
+        laws, families = np.divmod([cell[0] for cell in cells], len(self._families))
+        law, family = (int(np.bincount(numbers, by_cell).argmax()) for numbers in (laws, families))
         shares = np.where(families == family, by_cell, 0.0)
         shares /= shares.sum()
         steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
@@ -324,10 +374,12 @@ class GridSearch:
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
                 spread[name] = step * math.sqrt(float(shares @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
         by_noise = weights.sum(axis=0)
+        if self._laws[1:]:  # the noise refers to the same size under all laws, but means something else
+            by_noise = weights[laws == law].sum(axis=0) / by_cell[laws == law].sum()
         if self._evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
         noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
-        return (family, middle), noise, variance, spread
+        return (law * len(self._families) + family, middle), noise, variance, spread
 
 
 def fit_posterior(
@@ -340,21 +392,36 @@ def fit_posterior(
     total: int,  # number of measurements in the data
     number: int,  # most models that may represent the posterior
     widening: float = 1.0,  # of all standard deviations under these models
+    sizes: Floats | None = None,  # of the lines' regions, as shares of the space: for laws of the noise
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
-    evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
-    search = GridSearch(evidence, frame, families, correlate)
-    everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
+    families = frame.families(unknowns.wanted)
+    evidence, *others = _by_law(data, unknowns, sizes)
+    search = GridSearch(evidence, frame, families, correlate, others)
+    starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) <= len(others))
+    first = search.law(starts[0]) * len(families) if starts else 0  # of the likeliest law
+    everywhere = [
+        (first + family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)
+    ]
     with one_thread():
         if covariance is not None:
-            heights, means = evidence([covariance])
-            search.posteriors[0, ()] = heights[0], means[0]
+            for law, under in enumerate([evidence, *others]):
+                heights, means = under([covariance])
+                search.posteriors[law * len(families), ()] = heights[0], means[0]
         elif previous is None:
             search.expand_grid(search.hill_climb(everywhere))
         else:
-            again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
-            search.expand_grid([*previous.best, *everywhere] if again else previous.best)
+            again = not starts or total & (total - 1) == 0  # at doublings, restart from the coarse grid
+            search.expand_grid([*starts, *everywhere] if again else starts)
     return search.fit(total, number, widening)
+
+
+def _by_law(data: StatsArrays, unknowns: ModelSpec, sizes: Floats | None) -> list[Evidence]:
+    """Return the evidence under each law of the noise that the sizes of regions can tell apart."""
+    laws = (CONSTANT,) if sizes is None else laws_for(unknowns.laws, sizes[data.count > 0])
+    if sizes is None or not laws[1:]:
+        return [Evidence(data, unknowns)]
+    return [Evidence(data, unknowns, law, relative_variances(law.name, sizes)) for law in laws]
 
 
 def _std(values: Floats, weights: Floats) -> float:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
+from zonal.gp.noise_laws import BY_NAME, CONSTANT, NoiseLaw
 from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
@@ -40,6 +42,7 @@ class ModelSpec:
     kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
     noise: bool  # whether the noise is learned
     mean: float | None  # the prior mean, None if it is learned
+    laws: tuple[NoiseLaw, ...] = (CONSTANT,)  # of the noise, where it is learned
 
     @cached_property
     def given(self) -> Kernel | None:
@@ -71,7 +74,12 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
+    law : {"constant", "falling", "both"}
+        How a learned noise depends on a region's size: not at all, as 1 / sqrt(size), or a part of its variance
+        does. Where it does, `noise` is that of the whole space.
     """
+
+    sparse: ClassVar[tuple[str, ...]] = ("law",)  # not written where they have their default
 
     kernel: Kernel
     noise: float | None
@@ -79,11 +87,22 @@ class Model:
     spread: dict[str, float]
     measurements: int
     mean_std: float = 0.0
+    law: str = "constant"
+
+    def noise_text(self, unit: str = "") -> str:
+        """Return the noise of one measurement, and how it depends on the size of the region, in words."""
+        noise: Any = self.noise
+        if noise is None:
+            return "user-defined"
+        if not isinstance(noise, float):  # it falls as the user said
+            return f"{noise.std:.3g} {unit}".rstrip() + " / sqrt(weight)"
+        size = f"{noise:.3g} {unit}".rstrip()
+        return size if self.law == CONSTANT.name else f"{size} at the whole space, {BY_NAME[self.law].text}"
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
-        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
+        facts = {"kernel": self.kernel, "noise": self.noise_text(), "prior mean": self.mean, **errors}
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 

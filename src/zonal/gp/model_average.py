@@ -22,6 +22,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
+from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
@@ -64,15 +65,30 @@ class Member(GaussianBelief):
         self.model = model
         self.log_weight = log_weight
 
-    def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
+    def noise_ratios(self, slots: Ints) -> Floats | float:
+        """Return the variances of learned noise of some footprints, relative to the model's."""
+        law = self.model.law
+        return 1.0 if law == CONSTANT.name else relative_variances(law, self.tracked.sizes(slots))
+
+    def noise_std(self, slot: int) -> float | None:
+        """Return the standard deviation of the learned noise of a footprint; None if noise is not learned."""
+        noise = self.model.noise
+        if noise is None or self.model.law == CONSTANT.name:
+            return noise
+        return noise * math.sqrt(float(np.sum(self.noise_ratios(np.array([slot])))))
+
+    def noise_variance(self, variance: float | None, weight: float, slot: int) -> float:
         """Return the noise variance of a reward of `weight` times the usual time: as known, or the model's."""
         if variance is not None:
             return variance
-        assert self.model.noise is not None
-        return self.model.noise**2 / weight
+        noise = self.noise_std(slot)
+        assert noise is not None
+        return noise**2 / weight
 
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
+        if self.model.law != CONSTANT.name:
+            data = data.under(np.asarray(self.noise_ratios(data.slots)))
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
             chosen = np.isin(slots, of)
@@ -104,9 +120,9 @@ class Member(GaussianBelief):
         """Return the belief with one more reward: see `Mixture.condition_on`."""
         if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
             return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
-        noise = self.noise_variance(variance, weight) if variance is None else variance
+        noise = self.noise_variance(variance, weight, slot)
         prior = self.prior_mean(slot) if self.tracked.total_weights else self.model.mean
-        return self.condition_on(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
+        return self.condition_on(slot, reward - prior, noise, ledger.variance(slot, self.noise_std(slot)))
 
 
 class Mixture:
@@ -178,7 +194,7 @@ class Mixture:
             return Mixture([only.condition_on_reward(slot, reward, variance, ledger, weight)], self.zero)
         members = []
         for member in self.members:
-            total = member.variance.item(slot) + member.noise_variance(variance, weight)
+            total = member.variance.item(slot) + member.noise_variance(variance, weight, slot)
             miss = reward - member.prior_mean(slot) - member.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
             after = member.condition_on_reward(slot, reward, variance, ledger, weight)
@@ -302,7 +318,7 @@ class MixtureOverlay:
         self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
     ) -> MixtureOverlay:
         """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
-        noises = [member.noise_variance(variance, weight) for member in self._mixture.members]
+        noises = [member.noise_variance(variance, weight, slot) for member in self._mixture.members]
         pairs = zip(self.members, noises, strict=True)
         return MixtureOverlay(
             self._mixture, tuple(overlay.with_pending(slot, noise, minus) for overlay, noise in pairs)

@@ -52,6 +52,10 @@ class CategoryIndex:
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
         return self.keys(pools, pools, (), register=True)
 
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the number of symbols in some sets."""
+        return np.count_nonzero(self.frequencies(np.maximum(keys, 0)), axis=-1)
+
     def pairs(self, keys: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
         overlap: Floats = self._overlap[keys[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)

@@ -89,6 +89,11 @@ class Feedback(ABC):
 
     slope: ClassVar[str] = ""
 
+    @property
+    def grows(self) -> bool:
+        """Whether what is measured grows with the region."""
+        return True
+
     @abstractmethod
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval of a continuous axis."""
@@ -139,6 +144,11 @@ def difference(region: Region, minus: Region | None, default: Feedback) -> list[
 @dataclass(frozen=True)
 class Center(Feedback):
     """A measurement is of the centre of the region: the paper's single point feedback, S = 1."""
+
+    @property
+    def grows(self) -> bool:
+        """A point has no size."""
+        return False
 
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: its centre."""
@@ -246,6 +256,11 @@ class Beam(Feedback):
     def __repr__(self) -> str:
         """Return the call that makes it."""
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
+
+    @property
+    def grows(self) -> bool:
+        """Whether the beam is focused for each region."""
+        return self.share is not None
 
     def check(self, space: AnySpace) -> None:
         """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""

@@ -128,6 +128,10 @@ class IntervalIndex:
         key[CENTER] = place * (0.5 * width)
         return key
 
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the widths of intervals."""
+        return keys[WIDTH]
+
     def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
@@ -392,6 +396,13 @@ class ProductLayout:
         by_view = [[measures[view] for measures in self.measures] for view in views]
         totals = [[measure.total for measure in by_axis if measure is not None] for by_axis in by_view]
         return np.array([math.prod(numbers) for numbers in totals])
+
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the size of the region of each footprint, in any unit; 0 for sums of several."""
+        sizes = np.where(keys[0] < 0, 0.0, 1.0)
+        for part, rows in zip(self.parts, self._rows, strict=True):
+            sizes *= part.sizes(keys[rows])
+        return sizes
 
     def summed(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum of footprints, as a column."""

@@ -141,7 +141,8 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
         raise NotStorable(value)
     if value is kind:
         return {"$": "class", "name": name}
-    return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts}}
+    sparse = {part for part in getattr(kind, "sparse", ()) if getattr(value, part) == getattr(kind, part)}
+    return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts if part not in sparse}}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

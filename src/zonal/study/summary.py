@@ -28,6 +28,7 @@ from zonal.engine.results import (
 )
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
+from zonal.gp.noise_laws import CONSTANT
 from zonal.io.result_table import (
     Cell,
     Listing,
@@ -220,8 +221,16 @@ def answer_text(study: Study) -> str:
     text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if misclassified(study) is not None:
         text = f"{beyond(study)}\n{text}"
-    notes = [note for note in ("" if study.stands_out() else LUCK, best.note) if note]
+    notes = [note for note in ("" if study.stands_out() else LUCK, best.note, noise_law(study)) if note]
     return "\n".join([text, *notes])
+
+
+def noise_law(study: Study) -> str:
+    """Return how the noise depends on size, if that was learned and it does; else ""."""
+    model = study._state.model
+    if model is None or model.law == CONSTANT.name:
+        return ""
+    return f"noise {study.model.noise_text(study.settings.value_unit)}"
 
 
 def beyond(study: Study) -> str:

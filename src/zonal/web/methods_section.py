@@ -289,11 +289,11 @@ def _noise(study: Study) -> str:
     text = f"{what}{time} was learned"
     text += ", as falling with the square root of a region's weight" if noise is not None else ""
     with suppress(StudyFileError):
-        learned = study.model.noise
-        if study.model.measurements and learned is not None:
-            size = learned.std if isinstance(learned, PerWeight) else learned
-            text += f" ({size:.3g} {study.settings.value_unit}".rstrip()
-            text += " at weight 1)" if isinstance(learned, PerWeight) else ")"
+        model, unit = study.model, study.settings.value_unit
+        if model.measurements and isinstance(model.noise, PerWeight):
+            text += f" ({model.noise.std:.3g} {unit}".rstrip() + " at weight 1)"
+        elif model.measurements and model.noise is not None:
+            text += f" ({model.noise_text(unit)})"
     return f"{text}."
 
 
