@@ -54,7 +54,7 @@ class CategoryIndex:
 
     def sizes(self, keys: Floats) -> Floats:
         """Return the number of symbols in some sets."""
-        return np.count_nonzero(self.frequencies(np.maximum(keys, 0)), axis=-1)
+        return np.asarray(np.count_nonzero(self.frequencies(np.maximum(keys, 0)), axis=-1), dtype=float)
 
     def pairs(self, keys: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""

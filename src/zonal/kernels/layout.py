@@ -130,7 +130,7 @@ class IntervalIndex:
 
     def sizes(self, keys: Floats) -> Floats:
         """Return the widths of intervals."""
-        return keys[WIDTH]
+        return np.asarray(keys[WIDTH])
 
     def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
