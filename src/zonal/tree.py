@@ -193,9 +193,9 @@ class Tree(Nodes):
     ) -> None:
         """Add columns to a table of nodes.
 
-        `measured_slots` has the footprint that is measured of each node; `learned_noise` is, by row if it
-        differs, the noise of a reward of weight 1 where it is learned; `counts` has the number of trials told, as averages or
-        differences, by row.
+        `measured_slots` has the footprint that is measured of each node; `learned_noise`, by row if it differs, is
+        the noise of a reward of weight 1 where it is learned; `counts` has the number of trials told, as averages
+        or differences, by row.
         """
         self.__dict__ = {**vars(nodes)}  # its columns
         self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
