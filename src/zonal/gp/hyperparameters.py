@@ -35,7 +35,7 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
-from zonal.gp.noise_laws import CONSTANT, NoiseLaw, laws_for, relative_variances
+from zonal.gp.noise_laws import CONSTANT, NoiseLaw, differ, relative_variances
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
@@ -78,11 +78,19 @@ class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
     def __init__(
-        self, data: StatsArrays, unknowns: ModelSpec, law: NoiseLaw = CONSTANT, ratios: Floats | None = None
+        self,
+        data: StatsArrays,
+        unknowns: ModelSpec,
+        law: NoiseLaw = CONSTANT,
+        ratios: Floats | None = None,
+        value: float = 0.0,
     ) -> None:
-        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other."""
+        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other.
+
+        `value` is the middling one, if the law depends on it.
+        """
         self.shift, self.scale = standardize(data, unknowns.mean)
-        self.law, self._log_prior = law, 0.0
+        self.law, self._log_prior, self.value = law, 0.0, value
         if ratios is not None:
             assert data.numbers is not None
             self._log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
@@ -182,10 +190,16 @@ class Evidence:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
-    @property
-    def lines(self) -> int:
-        """The number of lines of the data."""
-        return len(self._residual)
+    def smoothed(self, correlations: Floats) -> Floats:
+        """Return the expected values of the lines, in their units, under the likeliest noise and variance."""
+        heights, means = self([correlations])
+        s, v = np.unravel_index(heights[0].argmax(), heights[0].shape)
+        unit = 1.0 if self.unknowns.given is None else self.scale**2
+        roots, offset = self._roots[min(int(s), len(self._roots) - 1)], means[0, s, v] * self._data.total
+        noise = self._noise_variances[s, v] if self._by_ratio else 1.0
+        prior = self.v[v] / unit * correlations
+        weights = np.linalg.solve(prior + np.diag(noise / roots**2), self._residual - offset)
+        return np.asarray(self.shift * self._data.total + self.scale * (offset + prior @ weights))
 
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
@@ -201,11 +215,9 @@ class GridSearch:
         frame: ModelSpace,
         families: list[tuple[Family, float]],
         correlate: Correlate,
-        others: Sequence[Evidence] = (),  # under other laws of the noise
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
-        self._laws = [evidence, *others]
-        self._most = MOST_TRIED + MORE_TRIED * len(others)
+        self._laws = {0: evidence}  # by the number of the law
         self._matrices: dict[Cell, Floats] = {}  # correlations, which laws share
         self._symbols = symbols = np.array(frame.symbols)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
@@ -243,10 +255,19 @@ class GridSearch:
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
-        for law, evidence in enumerate(self._laws):
+        for law, evidence in self._laws.items():
             under = [cell for cell in fresh if self.law(cell) == law]
             if under:
                 self._evaluate_under(evidence, under)
+
+    def add_law(self, law: int, evidence: Evidence) -> None:
+        """Try cells under one more law of the noise, or under the first one beside others."""
+        self._laws[law] = evidence
+
+    def coarse(self, law: int) -> list[Cell]:
+        """Return cells all over the grid, under one law of the noise."""
+        first, d = law * len(self._families), len(self._symbols)
+        return [(first + family, (k,) * d) for family in range(len(self._families)) for k in range(-9, 7, 2)]
 
     def law(self, cell: Cell) -> int:
         """Return which law a cell has."""
@@ -255,9 +276,8 @@ class GridSearch:
     def _evaluate_under(self, evidence: Evidence, fresh: list[Cell]) -> None:
         """Compute the posterior of cells of one law."""
         steps = np.array([steps for _, steps in fresh])
-        families, priors = zip(*[self._families[cell % len(self._families)] for cell, _ in fresh], strict=True)
-        parameters = zip(fresh, families, self.axes(steps), strict=True)
-        heights, means = evidence(self._correlations(*of_cell) for of_cell in parameters)
+        priors = [self._families[cell % len(self._families)][1] for cell, _ in fresh]
+        heights, means = evidence(self.correlations(cell) for cell in fresh)
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
@@ -265,14 +285,15 @@ class GridSearch:
         self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
-    def _correlations(self, cell: Cell, family: Family, axes: Floats) -> Floats:
+    def correlations(self, cell: Cell) -> Floats:
         """Return the correlations of lines; those of a few lines are kept for other laws."""
-        if len(self._laws) == 1 or self._evidence.lines >= TRIDIAGONAL:
-            return self._correlate(family, axes)
         name = cell[0] % len(self._families), cell[1]
-        if name not in self._matrices:
-            self._matrices[name] = self._correlate(family, axes)
-        return self._matrices[name]
+        if name in self._matrices:
+            return self._matrices[name]
+        matrix = self._correlate(self._families[name[0]][0], self.axes(cell[1]))
+        if len(self._laws) > 1 and len(matrix) < TRIDIAGONAL:
+            self._matrices[name] = matrix
+        return matrix
 
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
@@ -283,8 +304,7 @@ class GridSearch:
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
         law = self.law(cell)
         cells += [(other, steps) for other in range(law * number, (law + 1) * number) if other != family]
-        others = range(family % number, number * len(self._laws), number)
-        return cells + [(other, steps) for other in others if other != family]
+        return cells + [(other * number + family % number, steps) for other in self._laws if other != law]
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""
@@ -305,7 +325,7 @@ class GridSearch:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.evaluate(starts)
         expanded: set[Cell] = set()
-        while len(self.posteriors) < self._most:
+        while len(self.posteriors) < MOST_TRIED + MORE_TRIED * (len(self._laws) - 1):
             best = max(self.height.values())
             promising = [
                 cell
@@ -339,8 +359,9 @@ class GridSearch:
                 family = self._families[cell[0] % len(self._families)][0]
                 variance *= evidence.scale**2
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
-            law = self._laws[cell[0] // len(self._families)].law.name
-            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total, law=law)
+            law = self._laws[cell[0] // len(self._families)]
+            learned = noise if evidence.unknowns.noise else None
+            return Model(kernel, learned, mean, spread, total, law=law.law.name, value=law.value)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -374,7 +395,7 @@ class GridSearch:
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
                 spread[name] = step * math.sqrt(float(shares @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
         by_noise = weights.sum(axis=0)
-        if self._laws[1:]:  # the noise refers to the same size under all laws, but means something else
+        if len(self._laws) > 1:  # the noise refers to the same size under all laws, but means something else
             by_noise = weights[laws == law].sum(axis=0) / by_cell[laws == law].sum()
         if self._evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
@@ -395,33 +416,54 @@ def fit_posterior(
     sizes: Floats | None = None,  # of the lines' regions, as shares of the space: for laws of the noise
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
-    families = frame.families(unknowns.wanted)
-    evidence, *others = _by_law(data, unknowns, sizes)
-    search = GridSearch(evidence, frame, families, correlate, others)
-    starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) <= len(others))
-    first = search.law(starts[0]) * len(families) if starts else 0  # of the likeliest law
-    everywhere = [
-        (first + family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)
-    ]
+    evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
+    search = GridSearch(evidence, frame, families, correlate)
+    starts = () if previous is None else previous.best
     with one_thread():
         if covariance is not None:
-            for law, under in enumerate([evidence, *others]):
+            for law, under in _by_law(evidence, unknowns, data, sizes, lambda: covariance).items():
+                search.add_law(law, under)
                 heights, means = under([covariance])
                 search.posteriors[law * len(families), ()] = heights[0], means[0]
-        elif previous is None:
-            search.expand_grid(search.hill_climb(everywhere))
-        else:
-            again = not starts or total & (total - 1) == 0  # at doublings, restart from the coarse grid
-            search.expand_grid([*starts, *everywhere] if again else starts)
+            return search.fit(total, number, widening)
+        if previous is None:
+            starts = tuple(search.hill_climb(search.coarse(0)))
+        first = starts[0] if starts else (0, (0,) * len(frame.symbols))
+        laws = _by_law(evidence, unknowns, data, sizes, lambda: search.correlations(first))
+        for law, under in laws.items():
+            search.add_law(law, under)
+        starts = tuple(cell for cell in starts if search.law(cell) in laws)
+        again = not starts or (previous is not None and total & (total - 1) == 0)  # at doublings from all over
+        search.expand_grid([*starts, *search.coarse(search.law(starts[0]) if starts else 0)] if again else starts)
     return search.fit(total, number, widening)
 
 
-def _by_law(data: StatsArrays, unknowns: ModelSpec, sizes: Floats | None) -> list[Evidence]:
-    """Return the evidence under each law of the noise that the sizes of regions can tell apart."""
-    laws = (CONSTANT,) if sizes is None else laws_for(unknowns.laws, sizes[data.count > 0])
-    if sizes is None or not laws[1:]:
-        return [Evidence(data, unknowns)]
-    return [Evidence(data, unknowns, law, relative_variances(law.name, sizes)) for law in laws]
+def _by_law(
+    evidence: Evidence,  # under the constant one alone
+    unknowns: ModelSpec,
+    data: StatsArrays,
+    sizes: Floats | None,
+    correlations: Callable[[], Floats],  # of the lines, under some likely model
+) -> dict[int, Evidence]:
+    """Return the evidence under each law of the noise that the data can tell apart, by the law's number."""
+    learned = data.count > 0
+    if sizes is None or not unknowns.laws[1:] or not learned.any():
+        return {0: evidence}
+    values = evidence.smoothed(correlations())
+    middling = float(np.mean(values[learned])) or 1.0
+    able = {"falls": differ(sizes[learned]), "grows": differ(values[learned] / middling)}
+    laws = {
+        number: Evidence(
+            data,
+            unknowns,
+            law,
+            relative_variances(law.name, sizes, values / middling),
+            middling if law.grows else 0.0,
+        )
+        for number, law in enumerate(unknowns.laws)
+        if all(can or not getattr(law, part) for part, can in able.items())
+    }
+    return laws if len(laws) > 1 else {0: evidence}
 
 
 def _std(values: Floats, weights: Floats) -> float:

@@ -294,10 +294,11 @@ def _outward(state: State, model: Model) -> Model:
     given = problem.settings.noise
     noise: Any = given if isinstance(given, float) else None
     if model.noise is not None:
-        whole = relative_variances(model.law, np.ones(1)).item()  # that of the space; 1 if all are the same
+        whole = relative_variances(model.law, np.ones(1), np.ones(1)).item()  # 1 unless it depends on size
         learned = model.noise * math.sqrt(state.created.time * whole)
         noise = problem.noise.summary(learned)
-    return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
+    sign = problem.sign
+    return replace(model, mean=sign * model.mean, noise=noise, spread=dict(model.spread), value=sign * model.value)
 
 
 def past_states(now: State, measured: Sequence[int]) -> list[State]:
