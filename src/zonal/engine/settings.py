@@ -95,6 +95,8 @@ def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
 def _checked_target(target: Feedback | None, space: Space) -> Feedback | None:
     if target is not None and not isinstance(target, Feedback):
         raise InvalidInput("target must be a feedback", target, "Pass what is judged, such as zn.Mean().")
+    unknown = isinstance(target, Beam) and target.is_unknown
+    require(not unknown, "what is judged must be known", target, "Pass the width of the beam, or zn.Mean().")
     return None if target is None else checked_feedback(target, space)
 
 
@@ -225,9 +227,10 @@ def _unknowns(settings: Settings, model_free: bool, noise: NoiseRule) -> ModelSp
     if model_free and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
         kernel = None
     mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
+    beam = isinstance(settings.feedback, Beam) and settings.feedback.is_unknown
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    return ModelSpec(kernel, noise.learned, mean, noise.laws)
+    return ModelSpec(kernel, noise.learned, mean, noise.laws, beam and not model_free)
 
 
 class Problem:

@@ -20,11 +20,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from zonal._blas import eigh, one_thread
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.model import (
+    BEAM_PRIOR,
     BOUNDS,
     CORRELATION_PRIOR,
     LENGTHSCALE_PRIOR,
@@ -41,10 +43,11 @@ from zonal.gp.tridiagonal import quadratic_forms
 
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
 Cell = tuple[int, Steps]  # a family under a law of the noise (counted law by law), and its steps
-Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations
+Correlate = Callable[..., Floats]  # (family, a parameter per axis, perhaps the width of a beam) -> correlations
 
 STEP = 0.35  # of the logarithm of a lengthscale
 STEP_OF_ODDS = 0.5
+STEP_OF_BEAM = 0.2
 RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # of noise to the std of f
 VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in units of the rewards' variance
 NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in rewards' stds, if some are known
@@ -53,6 +56,7 @@ LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours
 MOST_TRIED = 48  # cells per fit
 MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of more, all have the same
 MORE_TRIED = 24  # for each further law of the noise
+COARSE_BEAMS = -8, -4, 0, 4  # steps
 KEPT = 4  # cells from which the next fit starts
 TRIDIAGONAL = 160  # lines from which eigenvectors take longer than a tridiagonal matrix
 
@@ -219,12 +223,18 @@ class GridSearch:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
         self._laws = {0: evidence}  # by the number of the law
         self._matrices: dict[Cell, Floats] = {}  # correlations, which laws share
-        self._symbols = symbols = np.array(frame.symbols)
+        unknowns = evidence.unknowns
+        self._beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
+        self._symbols = symbols = np.array(frame.symbols if unknowns.given is None else (), dtype=bool)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
         ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
+        if self._beam:  # its logarithm has the last place among the steps
+            edges = [math.log(edge / BEAM_PRIOR[0]) / STEP_OF_BEAM for edge in BOUNDS["beam"]]
+            self.steps = np.append(self.steps, STEP_OF_BEAM)
+            self._bounds.append((math.ceil(edges[0]), math.floor(edges[1])))
         self.posteriors: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
@@ -234,21 +244,27 @@ class GridSearch:
         symbols = self._symbols
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
+        if self._beam:
+            covariance = block_diag(covariance, BEAM_PRIOR[1] ** 2)
         return np.linalg.inv(covariance)
 
     @cached_property
     def _moves(self) -> list[Steps]:
         """The steps to the cells next to one: along all axes together, and along each if not too many."""
-        d = len(self._symbols)
-        alone = np.eye(d, dtype=int).tolist() if d <= MOST_ALONE else ()
-        ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)])
+        d, n = len(self._symbols), len(self.steps)
+        alone = np.eye(n, dtype=int)[0 if d <= MOST_ALONE else d :].tolist()
+        ahead = dict.fromkeys([(1,) * d + (0,) * (n - d), *map(tuple, alone)] if d else map(tuple, alone))
         return [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
 
     def axes(self, steps: ArrayLike) -> Floats:
         """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""
-        logs = self.steps * np.asarray(steps)
+        logs = (self.steps * np.asarray(steps))[..., : len(self._symbols)]
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
+
+    def beam(self, steps: ArrayLike) -> float:
+        """Return the width of a beam where it is learned; else 0."""
+        return self._beam * math.exp(STEP_OF_BEAM * float(np.asarray(steps)[-1])) if self._beam else 0.0
 
     def evaluate(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
@@ -267,7 +283,13 @@ class GridSearch:
     def coarse(self, law: int) -> list[Cell]:
         """Return cells all over the grid, under one law of the noise."""
         first, d = law * len(self._families), len(self._symbols)
-        return [(first + family, (k,) * d) for family in range(len(self._families)) for k in range(-9, 7, 2)]
+        lengths, beams = range(-9, 7, 2) if d else (0,), COARSE_BEAMS if self._beam else (None,)
+        return [
+            (first + family, (k,) * d + (() if beam is None else (beam,)))
+            for family in range(len(self._families))
+            for k in lengths
+            for beam in beams
+        ]
 
     def law(self, cell: Cell) -> int:
         """Return which law a cell has."""
@@ -290,7 +312,9 @@ class GridSearch:
         name = cell[0] % len(self._families), cell[1]
         if name in self._matrices:
             return self._matrices[name]
-        matrix = self._correlate(self._families[name[0]][0], self.axes(cell[1]))
+        axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
+        beam = (self.beam(cell[1]),) if self._beam else ()
+        matrix = self._correlate(self._families[name[0]][0], axes, *beam)
         if len(self._laws) > 1 and len(matrix) < TRIDIAGONAL:
             self._matrices[name] = matrix
         return matrix
@@ -360,8 +384,8 @@ class GridSearch:
                 variance *= evidence.scale**2
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
             law = self._laws[cell[0] // len(self._families)]
-            learned = noise if evidence.unknowns.noise else None
-            return Model(kernel, learned, mean, spread, total, law=law.law.name, value=law.value)
+            learned, width = noise if evidence.unknowns.noise else None, self.beam(cell[1])
+            return Model(kernel, learned, mean, spread, total, law=law.law.name, value=law.value, beam=width)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -375,7 +399,7 @@ class GridSearch:
         first_of_law = {self.law(cells[i]): i for i in reversed(ranked)}.values()
         likeliest = dict.fromkeys([*ranked[:KEPT], *first_of_law])
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
-        best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
+        best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None or self._beam else ()
         return Fit(central, tuple(members), best)
 
     def _middle(
@@ -391,9 +415,12 @@ class GridSearch:
         middle, spread = shares @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
-            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=True)):
+            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=False)):
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
                 spread[name] = step * math.sqrt(float(shares @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
+        if self._beam:
+            off = steps[:, -1] - middle[-1]
+            spread["beam"] = STEP_OF_BEAM * math.sqrt(float(shares @ off**2) + 1 / 12)
         by_noise = weights.sum(axis=0)
         if len(self._laws) > 1:  # the noise refers to the same size under all laws, but means something else
             by_noise = weights[laws == law].sum(axis=0) / by_cell[laws == law].sum()
@@ -417,6 +444,8 @@ def fit_posterior(
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
+    if unknowns.given is not None:
+        families = families[:1]
     search = GridSearch(evidence, frame, families, correlate)
     starts = () if previous is None else previous.best
     with one_thread():
@@ -428,7 +457,7 @@ def fit_posterior(
             return search.fit(total, number, widening)
         if previous is None:
             starts = tuple(search.hill_climb(search.coarse(0)))
-        first = starts[0] if starts else (0, (0,) * len(frame.symbols))
+        first = starts[0] if starts else (0, (0,) * len(search.steps))
         laws = _by_law(evidence, unknowns, data, sizes, lambda: search.correlations(first))
         for law, under in laws.items():
             search.add_law(law, under)

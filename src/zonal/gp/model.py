@@ -29,7 +29,8 @@ NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
 # Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
 CORRELATION_PRIOR = (1.5, 0.7)
-BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3)}  # of the odds, for correlations
+BEAM_PRIOR = (0.1, 1.0)  # of the narrowest axis
+BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3), "beam": (0.01, 0.8)}  # of odds, for correlations
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 1e-150  # scale of rewards: its square, a variance, must not underflow
 Spec = Kernel | Family | None
@@ -43,6 +44,7 @@ class ModelSpec:
     noise: bool  # whether the noise is learned
     mean: float | None  # the prior mean, None if it is learned
     laws: tuple[NoiseLaw, ...] = (CONSTANT,)  # of the noise, where it is learned
+    beam: bool = False  # whether the width of the beam is learned
 
     @cached_property
     def given(self) -> Kernel | None:
@@ -79,9 +81,11 @@ class Model:
         value. Where it does, `noise` is that of the whole space, or of the middling `value`.
     value : float
         The middling value that a relative noise refers to; else 0.
+    beam : float
+        Full width at half maximum of the beam where it is learned; else 0.
     """
 
-    sparse: ClassVar[tuple[str, ...]] = ("law", "value")  # not written where they have their default
+    sparse: ClassVar[tuple[str, ...]] = ("law", "value", "beam")  # not written where they have their default
 
     kernel: Kernel
     noise: float | None
@@ -91,6 +95,7 @@ class Model:
     mean_std: float = 0.0
     law: str = "constant"
     value: float = 0.0
+    beam: float = 0.0
 
     def noise_text(self, unit: str = "") -> str:
         """Return the noise of one measurement, and how it depends on the size of the region, in words."""
@@ -108,8 +113,9 @@ class Model:
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
+        width = {"width of the beam": self.beam} if self.beam else {}
         facts = {"kernel": self.kernel, "noise": self.noise_text(), "prior mean": self.mean, **errors}
-        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
+        return card("Model", facts | width | {"learned from": f"{self.measurements} measurements"})
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:
@@ -143,6 +149,7 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
+    beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
     if unknowns.mean is None:
-        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale)
-    return Model(kernel, noise, unknowns.mean, {}, 0)
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, beam=beam)
+    return Model(kernel, noise, unknowns.mean, {}, 0, beam=beam)

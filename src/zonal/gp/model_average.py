@@ -178,7 +178,7 @@ class Mixture:
         """Return the belief from all rewards so far under some models."""
         members = []
         for option in models:
-            covariance: Covariance = frame.covariance(option.model.kernel)
+            covariance: Covariance = frame.covariance(option.model.kernel, option.model.beam)
             if option.model.mean_std:
                 covariance = WithUnknownMean(covariance, option.model.mean_std**2)
             members.append(Member(covariance, tracked, option.model, math.log(option.weight)))

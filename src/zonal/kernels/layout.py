@@ -348,7 +348,10 @@ class ProductLayout:
         self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
         self.symbols = tuple(axis.is_categorical for axis in axes)
-        self.measures: list[list[Measure]] = [[] for _ in axes]
+        # A beam of unknown width has some width here; which pairs are alike does not depend on it.
+        self._narrowest = min((axis.side for axis in axes if not axis.is_categorical), default=1.0)
+        self._by_width: dict[float, list[list[Measure]]] = {self._narrowest: [[] for _ in axes]}
+        self.measures = self._by_width[self._narrowest]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
         self.sums = CombinationTable()
@@ -436,6 +439,13 @@ class ProductLayout:
         by_axis = zip(self.parts, self._rows, strict=True)
         return [part.frequencies(keys[rows]) for part, rows in by_axis if isinstance(part, CategoryIndex)]
 
+    def measures_at(self, fwhm: float) -> list[list[Measure]]:
+        """Return the measures where a beam of unknown width has this one; further feedbacks are added to them."""
+        if fwhm not in self._by_width:
+            views = [feedback.of_width(fwhm) for feedback in self._views]
+            self._by_width[fwhm] = [[axis.measure(feedback) for feedback in views] for axis in self.axes]
+        return self._by_width[fwhm]
+
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback of each footprint: 0 for the study's own."""
         if footprints.feedbacks is None:
@@ -448,8 +458,9 @@ class ProductLayout:
     def _register(self, feedback: Feedback) -> int:
         """Return the number of a new feedback."""
         number = len(self._views)
-        for axis, measures in zip(self.axes, self.measures, strict=True):
-            measures[number:] = [axis.measure(feedback)]
+        for fwhm, by_axis in self._by_width.items():
+            for axis, measures in zip(self.axes, by_axis, strict=True):
+                measures[number:] = [axis.measure(feedback.of_width(fwhm))]
         self._views[feedback] = number
         order = sorted(self._views, key=repr)
         self._ranks[:] = [order.index(other) for other in self._views]

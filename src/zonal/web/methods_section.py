@@ -149,6 +149,8 @@ def _seen(feedback: Feedback) -> str:
             return "value at the centre of a region"
         case Average():
             return f"average over {feedback.s} representative points per axis of a region"
+        case Beam(fwhm=None, share=None):
+            return "average weighted by a normal density about the centre of a region, whose width is learned"
         case Beam():
             return f"average weighted by a normal density about the centre of a region ({feedback})"
         case Mean():
