@@ -250,7 +250,7 @@ def views(state: State, pending: bool = True, beside: Keys | None = None) -> lis
     model_views, weights = [], partial(_weights, state)
     members = zip(belief.members, seen, belief.weights.tolist(), smallest, strict=True)
     for member, belief_seen, weight, least in members:
-        noise, results = state.noise_std(member.mean, member), None
+        noise, results = state.noise_std(member.model), None
         if beside is not None:
             noise = np.append(noise, np.full(n_beside, member.model.noise or 1.0))
         if references is not None:

@@ -30,7 +30,7 @@ from zonal.gp.fit_schedule import FitState
 from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
-from zonal.gp.model_average import LazyPosterior, Member, Mixture, MixtureOverlay
+from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
 from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import Feedback, difference, footprints_of
@@ -246,9 +246,9 @@ class State:
     def _table(self, pending: Collection[Asked]) -> Tree:
         """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
         mean, variance = self._columns(pending)
-        learned_noise = self._learned_noise(mean)
+        learned_noise = self._learned_noise(self.fit_state.fit.model)
         measured = self.ledger, self.measured_slots, learned_noise, self.told_counts, self.pending
-        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(mean), *measured)
+        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
 
     def _columns(self, pending: Collection[Asked]) -> tuple[Floats, Floats]:
         """Return mean and variance by row; what is not known is NaN."""
@@ -379,26 +379,18 @@ class State:
         asked = self.asked[event.number]
         return asked.time if event.time is None else event.time, paid(asked, event.time)
 
-    def noise_std(self, mean: Floats, member: Member | None = None) -> Floats:
-        """Return the noise of a measurement of the default time, by row, under a model: by default that in use.
+    def noise_std(self, model: Model | None = None) -> Floats:
+        """Return the noise of a measurement of the default time, by row, under a model: by default that in use."""
+        used = model or self.fit_state.fit.model
+        return self.relative_noise if used.noise is None else self._learned_noise(used) * self.relative_noise
 
-        The `mean` of the nodes tells a noise that depends on the value.
-        """
-        if self.fit_state.fit.model.noise is None:
-            return self.relative_noise
-        return self._learned_noise(mean, member) * self.relative_noise
-
-    def _learned_noise(self, mean: Floats, member: Member | None = None) -> Floats:
+    def _learned_noise(self, model: Model) -> Floats:
         """Return the noise under a model of a reward of weight 1, by row; 0 where it is not learned."""
-        model = self.fit_state.fit.model if member is None else member.model
         noise = np.full(self.structure.size, model.noise or 0.0)
         if model.law == CONSTANT.name:
             return noise
-        if member is not None:
-            return noise * np.sqrt(member.noise_ratios(self.measured_slots))
-        values = (self.prior_mean + mean) / model.value if model.value else np.ones(noise.size)
-        sizes = self.tracked.sizes(self.measured_slots)
-        return noise * np.sqrt(relative_variances(model.law, sizes, values))
+        sizes = self.derived("sizes", (self.structure,), lambda: self.tracked.sizes(self.measured_slots))
+        return noise * np.sqrt(relative_variances(model.law, sizes))
 
     def source_of(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""

@@ -82,19 +82,11 @@ class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
     def __init__(
-        self,
-        data: StatsArrays,
-        unknowns: ModelSpec,
-        law: NoiseLaw = CONSTANT,
-        ratios: Floats | None = None,
-        value: float = 0.0,
+        self, data: StatsArrays, unknowns: ModelSpec, law: NoiseLaw = CONSTANT, ratios: Floats | None = None
     ) -> None:
-        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other.
-
-        `value` is the middling one, if the law depends on it.
-        """
+        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other."""
         self.shift, self.scale = standardize(data, unknowns.mean)
-        self.law, self._log_prior, self.value = law, 0.0, value
+        self.law, self._log_prior = law, 0.0
         if ratios is not None:
             assert data.numbers is not None
             self._log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
@@ -194,17 +186,6 @@ class Evidence:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
-    def smoothed(self, correlations: Floats) -> Floats:
-        """Return the expected values of the lines, in their units, under the likeliest noise and variance."""
-        heights, means = self([correlations])
-        s, v = np.unravel_index(heights[0].argmax(), heights[0].shape)
-        unit = 1.0 if self.unknowns.given is None else self.scale**2
-        roots, offset = self._roots[min(int(s), len(self._roots) - 1)], means[0, s, v] * self._data.total
-        noise = self._noise_variances[s, v] if self._by_ratio else 1.0
-        prior = self.v[v] / unit * correlations
-        weights = np.linalg.solve(prior + np.diag(noise / roots**2), self._residual - offset)
-        return np.asarray(self.shift * self._data.total + self.scale * (offset + prior @ weights))
-
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
         return np.asarray(self.scale * np.sqrt(self._noise_variances))
@@ -276,9 +257,9 @@ class GridSearch:
             if under:
                 self._evaluate_under(evidence, under)
 
-    def add_law(self, law: int, evidence: Evidence) -> None:
-        """Try cells under one more law of the noise, or under the first one beside others."""
-        self._laws[law] = evidence
+    def add_laws(self, laws: dict[int, Evidence]) -> None:
+        """Try cells under these laws of the noise from now on."""
+        self._laws = laws
 
     def coarse(self, law: int) -> list[Cell]:
         """Return cells all over the grid, under one law of the noise."""
@@ -385,7 +366,7 @@ class GridSearch:
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
             law = self._laws[cell[0] // len(self._families)]
             learned, width = noise if evidence.unknowns.noise else None, self.beam(cell[1])
-            return Model(kernel, learned, mean, spread, total, law=law.law.name, value=law.value, beam=width)
+            return Model(kernel, learned, mean, spread, total, law=law.law.name, beam=width)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -447,52 +428,33 @@ def fit_posterior(
     if unknowns.given is not None:
         families = families[:1]
     search = GridSearch(evidence, frame, families, correlate)
-    starts = () if previous is None else previous.best
+    laws = _by_law(evidence, unknowns, data, sizes)
+    starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) in laws)
     with one_thread():
+        if covariance is None and previous is None:
+            starts = tuple(search.hill_climb(search.coarse(0)))
+        search.add_laws(laws)
         if covariance is not None:
-            for law, under in _by_law(evidence, unknowns, data, sizes, lambda: covariance).items():
-                search.add_law(law, under)
+            for law, under in laws.items():
                 heights, means = under([covariance])
                 search.posteriors[law * len(families), ()] = heights[0], means[0]
-            return search.fit(total, number, widening)
-        if previous is None:
-            starts = tuple(search.hill_climb(search.coarse(0)))
-        first = starts[0] if starts else (0, (0,) * len(search.steps))
-        laws = _by_law(evidence, unknowns, data, sizes, lambda: search.correlations(first))
-        for law, under in laws.items():
-            search.add_law(law, under)
-        starts = tuple(cell for cell in starts if search.law(cell) in laws)
-        again = not starts or (previous is not None and total & (total - 1) == 0)  # at doublings from all over
-        search.expand_grid([*starts, *search.coarse(search.law(starts[0]) if starts else 0)] if again else starts)
+        elif previous is not None and (not starts or total & (total - 1) == 0):  # at doublings, from all over
+            search.expand_grid([*starts, *search.coarse(search.law(starts[0]) if starts else 0)])
+        else:
+            search.expand_grid(starts)
     return search.fit(total, number, widening)
 
 
 def _by_law(
-    evidence: Evidence,  # under the constant one alone
-    unknowns: ModelSpec,
-    data: StatsArrays,
-    sizes: Floats | None,
-    correlations: Callable[[], Floats],  # of the lines, under some likely model
+    evidence: Evidence, unknowns: ModelSpec, data: StatsArrays, sizes: Floats | None
 ) -> dict[int, Evidence]:
     """Return the evidence under each law of the noise that the data can tell apart, by the law's number."""
-    learned = data.count > 0
-    if sizes is None or not unknowns.laws[1:] or not learned.any():
-        return {0: evidence}
-    values = evidence.smoothed(correlations())
-    middling = float(np.mean(values[learned])) or 1.0
-    able = {"falls": differ(sizes[learned]), "grows": differ(values[learned] / middling)}
-    laws = {
-        number: Evidence(
-            data,
-            unknowns,
-            law,
-            relative_variances(law.name, sizes, values / middling),
-            middling if law.grows else 0.0,
-        )
+    if sizes is None or not unknowns.laws[1:] or not differ(sizes[data.count > 0]):
+        return {0: evidence}  # as if there were no other laws
+    return {
+        number: Evidence(data, unknowns, law, relative_variances(law.name, sizes))
         for number, law in enumerate(unknowns.laws)
-        if all(can or not getattr(law, part) for part, can in able.items())
     }
-    return laws if len(laws) > 1 else {0: evidence}
 
 
 def _std(values: Floats, weights: Floats) -> float:

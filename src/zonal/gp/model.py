@@ -16,7 +16,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
-from zonal.gp.noise_laws import BY_NAME, CONSTANT, RELATIVE, NoiseLaw
+from zonal.gp.noise_laws import BY_NAME, CONSTANT, NoiseLaw
 from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
@@ -76,16 +76,14 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
-    law : {"constant", "falling", "both", "relative"}
-        How a learned noise depends on the region: not at all, as 1 / sqrt(size), partly so, or as a share of the
-        value. Where it does, `noise` is that of the whole space, or of the middling `value`.
-    value : float
-        The middling value that a relative noise refers to; else 0.
+    law : {"constant", "falling", "both"}
+        How a learned noise depends on a region's size: not at all, as 1 / sqrt(size), or a part of its variance
+        does. Where it does, `noise` is that of the whole space.
     beam : float
         Full width at half maximum of the beam where it is learned; else 0.
     """
 
-    sparse: ClassVar[tuple[str, ...]] = ("law", "value", "beam")  # not written where they have their default
+    sparse: ClassVar[tuple[str, ...]] = ("law", "beam")  # not written where they have their default
 
     kernel: Kernel
     noise: float | None
@@ -94,7 +92,6 @@ class Model:
     measurements: int
     mean_std: float = 0.0
     law: str = "constant"
-    value: float = 0.0
     beam: float = 0.0
 
     def noise_text(self, unit: str = "") -> str:
@@ -107,8 +104,7 @@ class Model:
         size = f"{noise:.3g} {unit}".rstrip()
         if self.law == CONSTANT.name:
             return size
-        where = "the whole space" if self.law != RELATIVE.name else f"{self.value:.3g} {unit}".rstrip()
-        return f"{size} at {where}, {BY_NAME[self.law].text}"
+        return f"{size} at the whole space, {BY_NAME[self.law].text}"
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""

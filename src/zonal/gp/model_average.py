@@ -22,7 +22,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
-from zonal.gp.noise_laws import CONSTANT, RELATIVE, relative_variances
+from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
@@ -64,30 +64,11 @@ class Member(GaussianBelief):
         super().__init__(covariance, tracked)
         self.model = model
         self.log_weight = log_weight
-        self._expected = np.zeros(0)  # by slot, the value on which a relative noise depends
-
-    def _expecting(self, data: StatsArrays) -> Self:
-        """Return the belief that knows which values to expect, from all rewards as if noise were constant."""
-        after = self._copy()
-        slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
-        first = self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
-        after._expected = self.model.mean + first.mean
-        return after
-
-    def with_targets(self, tracked: FunctionalIndex) -> Self:
-        """Return the belief that tracks more footprints too."""
-        after = super().with_targets(tracked)
-        if len(self._expected):
-            after._expected = np.append(self._expected, self.model.mean + after.mean[len(self._expected) :])
-        return after
 
     def noise_ratios(self, slots: Ints) -> Floats | float:
         """Return the variances of learned noise of some footprints, relative to the model's."""
         law = self.model.law
-        if law == CONSTANT.name:
-            return 1.0
-        values = self._expected[slots] / self.model.value if self.model.value else np.ones(len(slots))
-        return relative_variances(law, self.tracked.sizes(slots), values)
+        return 1.0 if law == CONSTANT.name else relative_variances(law, self.tracked.sizes(slots))
 
     def noise_std(self, slot: int) -> float | None:
         """Return the standard deviation of the learned noise of a footprint; None if noise is not learned."""
@@ -106,8 +87,6 @@ class Member(GaussianBelief):
 
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
-        if self.model.law == RELATIVE.name and not len(self._expected):
-            return self._expecting(data).from_data(data, of)
         if self.model.law != CONSTANT.name:
             data = data.under(np.asarray(self.noise_ratios(data.slots)))
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)

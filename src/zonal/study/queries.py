@@ -294,11 +294,10 @@ def _outward(state: State, model: Model) -> Model:
     given = problem.settings.noise
     noise: Any = given if isinstance(given, float) else None
     if model.noise is not None:
-        whole = relative_variances(model.law, np.ones(1), np.ones(1)).item()  # 1 unless it depends on size
+        whole = relative_variances(model.law, np.ones(1)).item()  # 1 unless it depends on size
         learned = model.noise * math.sqrt(state.created.time * whole)
         noise = problem.noise.summary(learned)
-    sign = problem.sign
-    return replace(model, mean=sign * model.mean, noise=noise, spread=dict(model.spread), value=sign * model.value)
+    return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
 
 
 def past_states(now: State, measured: Sequence[int]) -> list[State]:
