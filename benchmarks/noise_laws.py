@@ -117,13 +117,15 @@ def main() -> None:
 @main.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--class", "classes", multiple=True, help="Part of the name of a class; all by default.")
+@click.option("--exact", is_flag=True, help="Only classes of exactly these names.")
 @click.option("--told", "kinds", multiple=True, default=["nothing"], help="nothing, or told; repeatable.")
 @click.option("--number", "numbers", type=int, multiple=True, default=[40, 80])
 @click.option("--runs", default=20)
 @click.option("--seed", default=1)
-def play(path: Path, classes: Any, kinds: Any, numbers: Any, runs: int, seed: int) -> None:
+def play(path: Path, classes: Any, exact: bool, kinds: Any, numbers: Any, runs: int, seed: int) -> None:
     """Play the campaigns that the file lacks."""
     names = [name for name in CLASSES if not classes or any(part in name for part in classes)]
+    names = [name for name in names if not exact or name in classes]
     played = {(line["class"], line["told"], line["N"], line["run"], line["seed"]) for line in _read(path)}
     with path.open("a", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", zn.ModelWarning)

@@ -53,8 +53,8 @@ class CategoryIndex:
         return self.keys(pools, pools, (), register=True)
 
     def sizes(self, keys: Floats) -> Floats:
-        """Return the number of symbols in some sets."""
-        return np.asarray(np.count_nonzero(self.frequencies(np.maximum(keys, 0)), axis=-1), dtype=float)
+        """Return the share of all that lies in some sets."""
+        return np.asarray((self.frequencies(np.maximum(keys, 0)) > 0) @ np.array(self._axis.shares))
 
     def pairs(self, keys: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -221,16 +221,20 @@ def answer_text(study: Study) -> str:
     text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if misclassified(study) is not None:
         text = f"{beyond(study)}\n{text}"
-    notes = [note for note in ("" if study.stands_out() else LUCK, best.note, noise_law(study)) if note]
+    notes = [note for note in ("" if study.stands_out() else LUCK, best.note, *instrument(study)) if note]
     return "\n".join([text, *notes])
 
 
-def noise_law(study: Study) -> str:
-    """Return how the noise depends on size, if that was learned and it does; else ""."""
-    model = study._state.model
-    if model is None or model.law == CONSTANT.name:
-        return ""
-    return f"noise {study.model.noise_text(study.settings.value_unit)}"
+def instrument(study: Study) -> Iterator[str]:
+    """Yield how the noise depends on size, if it does, and how wide the beam is, where that is learned."""
+    if study._state.model is None:
+        return
+    model = study.model
+    if model.law != CONSTANT.name:
+        yield f"noise {model.noise_text(study.settings.value_unit)}"
+    if model.beam and model.measurements:
+        wide = math.exp(model.spread["beam"])
+        yield f"beam {model.beam:.3g} wide at half maximum ({model.beam / wide:.3g} to {model.beam * wide:.3g})"
 
 
 def beyond(study: Study) -> str:
