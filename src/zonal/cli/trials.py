@@ -272,7 +272,7 @@ def observe(
     off = None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     seen = study.observe(place, *told, seen_as, minus=off, note=note, by=by)
-    options.echo_err(f"1 measurement taken in: observation {seen.number}.")
+    options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:

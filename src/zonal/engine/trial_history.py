@@ -38,6 +38,12 @@ class Outcome(NamedTuple):
         Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.Outcome(event=1, state="measured", value=0.3).state
+    'measured'
     """
 
     event: int

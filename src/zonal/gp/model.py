@@ -81,6 +81,13 @@ class Model:
         does. Where it does, `noise` is that of the whole space.
     beam : float
         Full width at half maximum of the beam where it is learned; else 0.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> study.model.noise, study.model.measurements
+    (0.1, 0)
     """
 
     sparse: ClassVar[tuple[str, ...]] = ("law", "beam")  # not written where they have their default
