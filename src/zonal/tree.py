@@ -191,15 +191,15 @@ class Tree(Nodes):
         noise: Floats,
         rewards: Rewards,
         measured_slots: Ints,
-        learned_noise: float,
+        learned_noise: Floats | float,
         counts: Mapping[int, int],
         pending: Mapping[int, Pending],
     ) -> None:
         """Add columns to a table of nodes.
 
-        `measured_slots` has the footprint that is measured of each node; `learned_noise` is the noise of a reward
-        of weight 1 where it is learned; `counts` has the number of trials told, as averages or differences, by
-        row.
+        `measured_slots` has the footprint that is measured of each node; `learned_noise`, by row if it differs, is
+        the noise of a reward of weight 1 where it is learned; `counts` has the number of trials told, as averages
+        or differences, by row.
         """
         self.__dict__ = {**vars(nodes)}  # its columns
         self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
@@ -293,7 +293,9 @@ class Tree(Nodes):
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of the rewards told of some nodes, and its standard error."""
-        told = [self._rewards.told_mean(slot, self._learned_noise) for slot in self._measured_slots[rows].tolist()]
+        noise = np.broadcast_to(self._learned_noise, self.size)[rows]
+        pairs = zip(self._measured_slots[rows].tolist(), noise.tolist(), strict=True)
+        told = [self._rewards.told_mean(slot, noise) for slot, noise in pairs]
         mean, variance = np.array(told, dtype=float).reshape(-1, 2).T
         return mean, np.sqrt(variance)
 

@@ -192,9 +192,8 @@ def test_a_table_is_seen_through_a_beam() -> None:
 
 
 def test_a_beam_needs_one_width_and_axes() -> None:
-    for wrong in ({}, {"fwhm": 1.0, "share": 1.0}):
-        with pytest.raises(zn.InvalidInput, match=r"needs either fwhm or share.*Pass one of them"):
-            zn.Beam(**wrong)
+    with pytest.raises(zn.InvalidInput, match=r"either fwhm or share.*Pass one of them"):
+        zn.Beam(fwhm=1.0, share=1.0)
     with pytest.raises(zn.InvalidInput, match=r"Beam's fwhm.*got -1"):
         zn.Beam(-1.0)
     with pytest.raises(zn.InvalidInput, match="no width on axis y"):

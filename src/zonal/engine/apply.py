@@ -222,8 +222,8 @@ def _retract_trial(state: State, number: int) -> None:
 def _fit(state: State, event: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
     fit, learner, frame = event.fit, state.problem.learner, state.problem.frame
-    families = len(frame.families(learner.unknowns.wanted)) if fit.best else 0
-    in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
+    families = len(frame.families(learner.unknowns.wanted)) * len(learner.unknowns.laws) if fit.best else 0
+    in_grid = all(0 <= family < families and len(steps) == learner.n_steps for family, steps in fit.best)
     require(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
     state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
     state.posterior = state.posterior.from_scratch(fit)

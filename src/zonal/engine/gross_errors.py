@@ -78,12 +78,12 @@ def _left_out(
     if len(set(member.slots.tolist())) < member.rows or member.rows < ledger.distinct:
         member = member.from_data(ledger.data())  # a row for each footprint
     off, variance = member.left_out()
-    of_slot, mean_rewards, left = member.by_slot(ledger)
+    of_slot, mean_rewards, left = member.by_slot(ledger.data())
     row = {slot: at for at, slot in enumerate(member.slots.tolist())}
     line = {slot: at for at, slot in enumerate(of_slot.tolist())}
     means, variances = np.zeros(len(slots)), np.zeros(len(slots))
     for at, (slot, (reward, given, weight, _)) in enumerate(zip(slots.tolist(), rewards, strict=True)):
-        noise = member.noise_variance(given, weight)
+        noise = member.noise_variance(given, weight, slot)
         if slot not in row or noise == 0:  # the others imply it, or it is exact
             means[at] = reward
             continue
@@ -102,7 +102,7 @@ def expected(state: State, slot: int, variance: float | None, weight: float) -> 
     """Return mean and standard deviation of the next reading of a slot, given the variance of its noise."""
     belief = state.belief
     means = np.array([member.prior_mean(slot) + member.mean.item(slot) for member in belief.members])
-    parts = [member.variance.item(slot) + member.noise_variance(variance, weight) for member in belief.members]
+    parts = [member.variance.item(slot) + member.noise_variance(variance, weight, slot) for member in belief.members]
     mean = float(belief.weights @ means)
     return mean, float(np.sqrt(belief.weights @ (np.array(parts) + (means - mean) ** 2)))
 
@@ -123,7 +123,7 @@ def judge(draft: State, before: State, told: Told) -> bool:
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
     off = abs(reward - mean)
     doubtful = off > SURE * std and off > MADS * std * _typical(before)
-    alike = ALIKE * math.sqrt(2) * _noise(before, variance, weight)
+    alike = ALIKE * math.sqrt(2) * _noise(before, variance, weight, slot)
     waiting = [earlier.number for earlier in _waiting(before) if same_region(earlier, asked)]
     for number in waiting:
         other = sign * _value(draft, number)
@@ -238,10 +238,10 @@ def _typical(state: State) -> float:
     return float(state.belief.weights @ medians)
 
 
-def _noise(state: State, variance: float | None, weight: float) -> float:
+def _noise(state: State, variance: float | None, weight: float, slot: int) -> float:
     """Return the standard deviation of the noise of a reading, averaged over models."""
     members = state.belief.members
-    return math.sqrt(state.belief.weights @ [member.noise_variance(variance, weight) for member in members])
+    return math.sqrt(state.belief.weights @ [member.noise_variance(variance, weight, slot) for member in members])
 
 
 def _value(state: State, number: int) -> float:

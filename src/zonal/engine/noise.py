@@ -10,9 +10,10 @@ from typing import TypeVar
 from zonal._types import Floats
 from zonal.engine.costs import answer
 from zonal.errors import InvalidInput, standard_deviation
+from zonal.gp.noise_laws import CONSTANT, LAWS, REFERENCE
+from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, Space
 
-DEFAULT_PARTS = 16  # of the space: the size to which noise refers that falls with size
 Value = TypeVar("Value", float, Floats)
 
 
@@ -76,11 +77,13 @@ class NoiseRule:
         Whether it has to be asked for each region.
     falls_with_weight : bool
         Whether it is learned, and known to fall with weight.
+    laws : tuple of NoiseLaw
+        How it may depend on size, where that is learned.
     default : float
         That of any region, if it is not asked for each.
     """
 
-    def __init__(self, given: Noise | None, model_free: bool, space: Space) -> None:
+    def __init__(self, given: Noise | None, model_free: bool, space: Space, feedback: Feedback) -> None:
         unknown_size = isinstance(given, PerWeight) and given.std is None
         self._given = given
         self._model_free = model_free
@@ -88,10 +91,11 @@ class NoiseRule:
         self.falls_with_weight = unknown_size and self.learned
         self.by_region = self.falls_with_weight or (callable(given) and not unknown_size)
         self.default = given if isinstance(given, float) else float(not model_free)
+        self.laws = LAWS if given is None and self.learned and feedback.grows else (CONSTANT,)
         # What is learned then is the noise of about as large a region as an initial design measures.
         self._root_weight = 1.0
         if self.falls_with_weight:
-            self._root_weight = math.sqrt(space.cell((0, 0)).weight / DEFAULT_PARTS)
+            self._root_weight = math.sqrt(space.cell((0, 0)).weight * REFERENCE)
 
     def of_region(self, region: Region) -> float:
         """Return the noise of one measurement of a region in one unit of time; it may be the user's function."""

@@ -68,7 +68,8 @@ def _log_gains(state: State, windows: Windows) -> Floats:
         belief.weights.tolist(), belief.members, seen.overlay().members, strict=True
     ):
         joint = overlay.covariance(slots)
-        spread = np.sqrt(np.maximum(joint.diagonal(), 0.0) + member.noise_variance(variance, weight))
+        noise = member.noise_variance(variance, weight, int(slots[0]))  # they are all of one size
+        spread = np.sqrt(np.maximum(joint.diagonal(), 0.0) + noise)
         slopes = joint / np.maximum(spread, 1e-300)[:, None]
         gains = log_gains(np.tile(member.mean[slots], (len(slots), 1)), slopes)
         total = np.logaddexp(total, math.log(max(share, 1e-300)) + gains)

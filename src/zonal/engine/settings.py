@@ -99,6 +99,8 @@ def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
 def _checked_target(target: Feedback | None, space: Space) -> Feedback | None:
     if target is not None and not isinstance(target, Feedback):
         raise InvalidInput("target must be a feedback", target, "Pass what is judged, such as zn.Mean().")
+    unknown = isinstance(target, Beam) and target.is_unknown
+    require(not unknown, "what is judged must be known", target, "Pass the width of the beam, or zn.Mean().")
     return None if target is None else checked_feedback(target, space)
 
 
@@ -241,7 +243,7 @@ def _seed(rng: int | np.random.Generator | None) -> int:
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
-def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> ModelSpec:
+def _unknowns(settings: Settings, model_free: bool, noise: NoiseRule) -> ModelSpec:
     """Return what is learned; what was given is kept."""
     kernel, space = settings.kernel, settings.space
     if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
@@ -250,9 +252,10 @@ def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> Model
     if model_free and isinstance(kernel, type):  # nothing is learned, so it need not suit the space
         kernel = None
     mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
+    beam = isinstance(settings.feedback, Beam) and settings.feedback.is_unknown
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    return ModelSpec(kernel, learns_noise, mean)
+    return ModelSpec(kernel, noise.learned, mean, noise.laws, beam and not model_free)
 
 
 class Problem:
@@ -269,8 +272,8 @@ class Problem:
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
         reads = settings.likelihood
         given = settings.noise if reads is None else unit_noise(reads.exposure, reads.per_weight)
-        self.noise = NoiseRule(given, self.model_free, self.space)
-        self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
+        self.noise = NoiseRule(given, self.model_free, self.space, self.feedback)
+        self.unknowns = _unknowns(settings, self.model_free, self.noise)  # what is learned
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned

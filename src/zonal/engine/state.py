@@ -32,6 +32,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
 from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
+from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import Feedback, difference, footprints_of
 from zonal.policies.base import RoundCosts
@@ -251,7 +252,7 @@ class State:
     def _table(self, pending: Collection[Asked]) -> Tree:
         """Return the nodes with their posterior, in which some trials that are `pending` count as measured."""
         mean, variance = self._columns(pending)
-        learned_noise = self.fit_state.fit.model.noise or 0.0
+        learned_noise = self._learned_noise(self.fit_state.fit.model)
         measured = self.ledger, self.measured_slots, learned_noise, self.told_counts, self.pending
         return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
 
@@ -407,8 +408,16 @@ class State:
         """Return the noise of a measurement of the default time, by row, under a model: by default that in use."""
         if self.problem.settings.likelihood is not None:
             return self._noise_of_readings()
-        learned = (model or self.fit_state.fit.model).noise
-        return self.relative_noise if learned is None else learned * self.relative_noise
+        used = model or self.fit_state.fit.model
+        return self.relative_noise if used.noise is None else self._learned_noise(used) * self.relative_noise
+
+    def _learned_noise(self, model: Model) -> Floats:
+        """Return the noise under a model of a reward of weight 1, by row; 0 where it is not learned."""
+        noise = np.full(self.structure.size, model.noise or 0.0)
+        if model.law == CONSTANT.name:
+            return noise
+        sizes = self.derived("sizes", (self.structure,), lambda: self.tracked.sizes(self.measured_slots))
+        return noise * np.sqrt(relative_variances(model.law, sizes))
 
     def noise_of_row(self, row: int) -> float:
         """Return the noise of the next measurement of a node, as given or in units of what is learned of it."""

@@ -16,10 +16,12 @@ import numpy as np
 
 from zonal._types import Floats, Ints
 from zonal.gp.functional_index import FunctionalIndex, Keys
-from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Fit, WeightedModel, fit_posterior
-from zonal.gp.kernel_families import ModelSpace
+from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Correlate, Fit, WeightedModel, fit_posterior
+from zonal.gp.kernel_families import Family, ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
 from zonal.gp.stats import ObservationStats, StatsArrays
+from zonal.kernels.base import Kernel
+from zonal.kernels.combinations import AnyPairs
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
@@ -54,8 +56,15 @@ class ModelFitter:
 
     def __init__(self, unknowns: ModelSpec, frame: ModelSpace, learns: bool = True) -> None:
         self.unknowns = unknowns  # what is learned, if the belief has models at all
-        self.learns = learns and (unknowns.given is None or unknowns.noise or unknowns.mean is None)
+        self.learns = learns and (
+            unknowns.given is None or unknowns.noise or unknowns.mean is None or unknowns.beam
+        )
         self._frame = frame
+
+    @property
+    def n_steps(self) -> int:
+        """The number of parameters that have a grid each: lengthscales and correlations, and a beam's width."""
+        return (0 if self.unknowns.given else len(self._frame.symbols)) + self.unknowns.beam
 
     def begin(self) -> FitState:
         """Return what is known before the first reward."""
@@ -73,11 +82,15 @@ class ModelFitter:
             return _alone(default_model(unknowns, frame, data.mean[data.averages].tolist()))
         data, keys, weighed_on = self._weighed(data, tracked)
         covariance = None
-        if unknowns.given is not None:
-            covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
-        before, wider = None if state is None else state.fit, self._widening(total)
         correlate = frame.correlate(keys)
-        fit = fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+        if unknowns.given is not None:
+            pairs = frame.layout.pairs(keys, keys)
+            covariance = None if unknowns.beam else frame.covariance(unknowns.given).of(pairs)
+            correlate = _through_beams(unknowns.given, frame, pairs)
+        before, wider = None if state is None else state.fit, self._widening(total)
+        sizes = tracked.sizes(data.slots) if unknowns.laws[1:] else None
+        models = frame.models
+        fit = fit_posterior(data, frame, unknowns, correlate, covariance, before, total, models, wider, sizes)
         return replace(fit, model=replace(fit.model, weighed_on=weighed_on)) if weighed_on else fit
 
     def _weighed(self, data: StatsArrays, tracked: FunctionalIndex) -> tuple[StatsArrays, Keys, int]:
@@ -147,7 +160,7 @@ class ModelFitter:
         if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
         data, keys, _ = self._weighed(ledger.data(forget, tracked.total_weights), tracked)
-        unknowns = ModelSpec(spec, True, self.unknowns.mean)
+        unknowns = ModelSpec(spec, True, self.unknowns.mean, beam=self.unknowns.beam)
         free = fit_posterior(
             data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
         )
@@ -180,6 +193,15 @@ def spread_over(positions: Floats, values: Floats, number: int) -> Ints:
             code = 2 * code + (parts[:, axis] >> bit & 1)
     order = np.lexsort((values, code))
     return np.sort(order[((np.arange(number) + 0.5) * len(order) / number).astype(np.intp)])
+
+
+def _through_beams(kernel: Kernel, frame: ModelSpace, pairs: AnyPairs) -> Correlate:
+    """Return the function that turns the width of a beam into covariances under a given kernel."""
+
+    def covariances(family: Family, axes: Floats, beam: float) -> Floats:
+        return frame.covariance(kernel, beam).of(pairs)
+
+    return covariances
 
 
 def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:

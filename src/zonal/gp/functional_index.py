@@ -28,6 +28,9 @@ class Layout(Protocol):
     def totals(self, footprints: Any) -> Floats:
         """Return the total weight of footprints."""
 
+    def sizes(self, keys: Keys) -> Floats:
+        """Return the size of the region of each footprint, in any unit; 0 where there is none."""
+
     def summed(self, weights: Floats, keys: Keys) -> Keys:
         """Return the key of a weighted sum of footprints, as a column."""
 
@@ -80,6 +83,11 @@ class FunctionalIndex:
         """Return the total weights of footprints; 1 if all are averages."""
         weights = self.total_weights
         return np.array([weights.get(slot, 1.0) for slot in slots.tolist()]) if weights else 1.0
+
+    def sizes(self, slots: Ints) -> Floats:
+        """Return the sizes of the regions of footprints, as shares of the first one, the whole space."""
+        sizes = self.layout.sizes(self.keys.take(np.append(slots, 0), axis=1))
+        return np.asarray(sizes[:-1] / sizes[-1])
 
     def row(self, slot: int) -> AnyPairs:
         """Return the pairs of all footprints with one, shape (size, 1)."""

@@ -20,11 +20,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from zonal._blas import eigh, one_thread
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.model import (
+    BEAM_PRIOR,
     BOUNDS,
     CORRELATION_PRIOR,
     LENGTHSCALE_PRIOR,
@@ -35,15 +37,17 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
+from zonal.gp.noise_laws import CONSTANT, NoiseLaw, differ, relative_variances
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
-Cell = tuple[int, Steps]  # a family and its steps
-Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations
+Cell = tuple[int, Steps]  # a family under a law of the noise (counted law by law), and its steps
+Correlate = Callable[..., Floats]  # (family, a parameter per axis, perhaps the width of a beam) -> correlations
 
 STEP = 0.35  # of the logarithm of a lengthscale
 STEP_OF_ODDS = 0.5
+STEP_OF_BEAM = 0.2
 RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # of noise to the std of f
 VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in units of the rewards' variance
 NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in rewards' stds, if some are known
@@ -51,6 +55,8 @@ FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # used where only
 LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours tried
 MOST_TRIED = 48  # cells per fit
 MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of more, all have the same
+MORE_TRIED = 24  # for each further law of the noise
+COARSE_BEAMS = -8, -4, 0, 4  # steps
 KEPT = 4  # cells from which the next fit starts
 TRIDIAGONAL = 160  # lines from which eigenvectors take longer than a tridiagonal matrix
 
@@ -75,8 +81,16 @@ class Fit:
 class Evidence:
     """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
-    def __init__(self, data: StatsArrays, unknowns: ModelSpec) -> None:
+    def __init__(
+        self, data: StatsArrays, unknowns: ModelSpec, law: NoiseLaw = CONSTANT, ratios: Floats | None = None
+    ) -> None:
+        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other."""
         self.shift, self.scale = standardize(data, unknowns.mean)
+        self.law, self._log_prior = law, 0.0
+        if ratios is not None:
+            assert data.numbers is not None
+            self._log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
+            data = data.under(ratios)
         self.unknowns, self._data = unknowns, data
         given = unknowns.given is not None
         known_variance = np.maximum(data.variance / self.scale**2, 1e-10)
@@ -162,7 +176,7 @@ class Evidence:
     def _prior(self) -> Floats:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
         v = self.v
-        log_prior = np.zeros((len(self.tau), len(v)))
+        log_prior = np.full((len(self.tau), len(v)), self._log_prior)
         if self.unknowns.noise:
             s2, scatter = self._noise_variances, self._data.scatter / self.scale**2
             log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
@@ -181,15 +195,27 @@ class GridSearch:
     """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
-        self, evidence: Evidence, frame: ModelSpace, families: list[tuple[Family, float]], correlate: Correlate
+        self,
+        evidence: Evidence,
+        frame: ModelSpace,
+        families: list[tuple[Family, float]],
+        correlate: Correlate,
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
-        self._symbols = symbols = np.array(frame.symbols)
+        self._laws = {0: evidence}  # by the number of the law
+        self._matrices: dict[Cell, Floats] = {}  # correlations, which laws share
+        unknowns = evidence.unknowns
+        self._beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
+        self._symbols = symbols = np.array(frame.symbols if unknowns.given is None else (), dtype=bool)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
         ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
+        if self._beam:  # its logarithm has the last place among the steps
+            edges = [math.log(edge / BEAM_PRIOR[0]) / STEP_OF_BEAM for edge in BOUNDS["beam"]]
+            self.steps = np.append(self.steps, STEP_OF_BEAM)
+            self._bounds.append((math.ceil(edges[0]), math.floor(edges[1])))
         self.posteriors: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
@@ -199,31 +225,62 @@ class GridSearch:
         symbols = self._symbols
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
+        if self._beam:
+            covariance = block_diag(covariance, [[BEAM_PRIOR[1] ** 2]])
         return np.linalg.inv(covariance)
 
     @cached_property
     def _moves(self) -> list[Steps]:
         """The steps to the cells next to one: along all axes together, and along each if not too many."""
-        d = len(self._symbols)
-        alone = np.eye(d, dtype=int).tolist() if d <= MOST_ALONE else ()
-        ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)])
+        d, n = len(self._symbols), len(self.steps)
+        alone = np.eye(n, dtype=int)[0 if d <= MOST_ALONE else d :].tolist()
+        ahead = dict.fromkeys([(1,) * d + (0,) * (n - d), *map(tuple, alone)] if d else map(tuple, alone))
         return [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
 
     def axes(self, steps: ArrayLike) -> Floats:
         """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""
-        logs = self.steps * np.asarray(steps)
+        logs = (self.steps * np.asarray(steps))[..., : len(self._symbols)]
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
+
+    def beam(self, steps: ArrayLike) -> float:
+        """Return the width of a beam where it is learned; else 0."""
+        return self._beam * math.exp(STEP_OF_BEAM * float(np.asarray(steps)[-1])) if self._beam else 0.0
 
     def evaluate(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
+        for law, evidence in self._laws.items():
+            under = [cell for cell in fresh if self.law(cell) == law]
+            if under:
+                self._evaluate_under(evidence, under)
+
+    def add_laws(self, laws: dict[int, Evidence]) -> None:
+        """Try cells under these laws of the noise from now on."""
+        self._laws = laws
+
+    def coarse(self, law: int) -> list[Cell]:
+        """Return cells all over the grid, under one law of the noise."""
+        first, d = law * len(self._families), len(self._symbols)
+        lengths, beams = range(-9, 7, 2) if d else (0,), COARSE_BEAMS if self._beam else (None,)
+        return [
+            (first + family, (k,) * d + (() if beam is None else (beam,)))
+            for family in range(len(self._families))
+            for k in lengths
+            for beam in beams
+        ]
+
+    def law(self, cell: Cell) -> int:
+        """Return which law a cell has."""
+        return cell[0] // len(self._families)
+
+    def _evaluate_under(self, evidence: Evidence, fresh: list[Cell]) -> None:
+        """Compute the posterior of cells of one law."""
         steps = np.array([steps for _, steps in fresh])
-        families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
-        parameters = zip(families, self.axes(steps), strict=True)
-        heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
+        priors = [self._families[cell % len(self._families)][1] for cell, _ in fresh]
+        heights, means = evidence(self.correlations(cell) for cell in fresh)
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
@@ -231,14 +288,28 @@ class GridSearch:
         self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
+    def correlations(self, cell: Cell) -> Floats:
+        """Return the correlations of lines; those of a few lines are kept for other laws."""
+        name = cell[0] % len(self._families), cell[1]
+        if name in self._matrices:
+            return self._matrices[name]
+        axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
+        beam = (self.beam(cell[1]),) if self._beam else ()
+        matrix = self._correlate(self._families[name[0]][0], axes, *beam)
+        if len(self._laws) > 1 and len(matrix) < TRIDIAGONAL:
+            self._matrices[name] = matrix
+        return matrix
+
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
 
     def neighbours(self, cell: Cell) -> list[Cell]:
-        """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
-        family, steps = cell
+        """Return the cells next to one: all axes moved together, one axis moved, other families, other laws."""
+        (family, steps), number = cell, len(self._families)
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
-        return cells + [(other, steps) for other in range(len(self._families)) if other != family]
+        law = self.law(cell)
+        cells += [(other, steps) for other in range(law * number, (law + 1) * number) if other != family]
+        return cells + [(other * number + family % number, steps) for other in self._laws if other != law]
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""
@@ -259,7 +330,7 @@ class GridSearch:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.evaluate(starts)
         expanded: set[Cell] = set()
-        while len(self.posteriors) < MOST_TRIED:
+        while len(self.posteriors) < MOST_TRIED + MORE_TRIED * (len(self._laws) - 1):
             best = max(self.height.values())
             promising = [
                 cell
@@ -290,9 +361,12 @@ class GridSearch:
         ) -> Model:
             kernel, mean = evidence.unknowns.given, evidence.shift + evidence.scale * offset
             if kernel is None:
-                family, variance = self._families[cell[0]][0], variance * evidence.scale**2
+                family = self._families[cell[0] % len(self._families)][0]
+                variance *= evidence.scale**2
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
-            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total)
+            law = self._laws[cell[0] // len(self._families)]
+            learned, width = noise if evidence.unknowns.noise else None, self.beam(cell[1])
+            return Model(kernel, learned, mean, spread, total, law=law.law.name, beam=width)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -302,9 +376,11 @@ class GridSearch:
             member = replace(model(cells[i], noise, variance, {}, 0.0), mean_std=widening * mean_std)
             members.append(WeightedModel(times / number, member))
         # If axes are equivalent, cells tie; rounding must not decide between them.
-        likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
+        ranked = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))
+        first_of_law = {self.law(cells[i]): i for i in reversed(ranked)}.values()
+        likeliest = dict.fromkeys([*ranked[:KEPT], *first_of_law])
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
-        best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
+        best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None or self._beam else ()
         return Fit(central, tuple(members), best)
 
     def _middle(
@@ -312,22 +388,27 @@ class GridSearch:
     ) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
         """Return the most probable family with means of its log-parameters, and their standard deviations."""
         log_noise, log_v = np.log(self._evidence.noises()), np.log(self._evidence.v)
-        families = np.array([cell[0] for cell in cells])
-        family = int(np.bincount(families, by_cell).argmax())
+        laws, families = np.divmod([cell[0] for cell in cells], len(self._families))
+        law, family = (int(np.bincount(numbers, by_cell).argmax()) for numbers in (laws, families))
         shares = np.where(families == family, by_cell, 0.0)
         shares /= shares.sum()
         steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
         middle, spread = shares @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
-            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=True)):
+            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=False)):
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
                 spread[name] = step * math.sqrt(float(shares @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
+        if self._beam:
+            off = steps[:, -1] - middle[-1]
+            spread["beam"] = STEP_OF_BEAM * math.sqrt(float(shares @ off**2) + 1 / 12)
         by_noise = weights.sum(axis=0)
+        if len(self._laws) > 1:  # the noise refers to the same size under all laws, but means something else
+            by_noise = weights[laws == law].sum(axis=0) / by_cell[laws == law].sum()
         if self._evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
         noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
-        return (family, middle), noise, variance, spread
+        return (law * len(self._families) + family, middle), noise, variance, spread
 
 
 def fit_posterior(
@@ -340,21 +421,40 @@ def fit_posterior(
     total: int,  # number of measurements in the data
     number: int,  # most models that may represent the posterior
     widening: float = 1.0,  # of all standard deviations under these models
+    sizes: Floats | None = None,  # of the lines' regions, as shares of the space: for laws of the noise
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
+    if unknowns.given is not None:
+        families = families[:1]
     search = GridSearch(evidence, frame, families, correlate)
-    everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
+    laws = _by_law(evidence, unknowns, data, sizes)
+    starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) in laws)
     with one_thread():
+        if covariance is None and previous is None:
+            starts = tuple(search.hill_climb(search.coarse(0)))
+        search.add_laws(laws)
         if covariance is not None:
-            heights, means = evidence([covariance])
-            search.posteriors[0, ()] = heights[0], means[0]
-        elif previous is None:
-            search.expand_grid(search.hill_climb(everywhere))
+            for law, under in laws.items():
+                heights, means = under([covariance])
+                search.posteriors[law * len(families), ()] = heights[0], means[0]
+        elif previous is not None and (not starts or total & (total - 1) == 0):  # at doublings, from all over
+            search.expand_grid([*starts, *search.coarse(search.law(starts[0]) if starts else 0)])
         else:
-            again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
-            search.expand_grid([*previous.best, *everywhere] if again else previous.best)
+            search.expand_grid(starts)
     return search.fit(total, number, widening)
+
+
+def _by_law(
+    evidence: Evidence, unknowns: ModelSpec, data: StatsArrays, sizes: Floats | None
+) -> dict[int, Evidence]:
+    """Return the evidence under each law of the noise that the data can tell apart, by the law's number."""
+    if sizes is None or not unknowns.laws[1:] or not differ(sizes[data.count > 0]):
+        return {0: evidence}  # as if there were no other laws
+    return {
+        number: Evidence(data, unknowns, law, relative_variances(law.name, sizes))
+        for number, law in enumerate(unknowns.laws)
+    }
 
 
 def _std(values: Floats, weights: Floats) -> float:

@@ -62,8 +62,8 @@ class ModelSpace:
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
         self.symbols = tuple(j not in space.continuous_axes for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
-        self._tables = CovarianceCache(self.layout)
-        self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
+        self._tables = {0.0: CovarianceCache(self.layout)}  # by the width of a beam where that is learned
+        self._of_one: dict[tuple[Family, bytes, float], Covariance] = {}  # of variance one, cached for fits
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
@@ -101,13 +101,23 @@ class ModelSpace:
         """Return parameters by axis: lengthscales that are a share of the axis, and a middling correlation."""
         return np.where(self.symbols, 0.5, share * self.sides)
 
-    def covariance(self, kernel: Kernel) -> Covariance:
-        """Return the prior covariance of averages under a kernel."""
-        return ProductCovariance(kernel, self._tables)
+    def covariance(self, kernel: Kernel, beam: float = 0.0) -> Covariance:
+        """Return the prior covariance of averages under a kernel, and a beam of this width where it is learned."""
+        return ProductCovariance(kernel, self._tables_of(beam))
+
+    def _tables_of(self, beam: float) -> CovarianceCache:
+        if beam not in self._tables:
+            self._tables[beam] = CovarianceCache(self.layout, beam)
+        return self._tables[beam]
+
+    @property
+    def narrowest(self) -> float:
+        """The width of the narrowest continuous axis."""
+        return float(self.sides[~np.array(self.symbols)].min())
 
     def along_axes(self, kernel: Kernel, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
         """Return for each term of a kernel its variance and its covariances along each axis, of pairs by axis."""
-        return ProductCovariance(kernel, self._tables).along_axes(pairs)
+        return ProductCovariance(kernel, self._tables[0.0]).along_axes(pairs)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""
@@ -122,22 +132,25 @@ class ModelSpace:
     def within(self, kernel: Kernel, cell: Region) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
         pairs = self.layout.self_pairs(self.layout.keys(self._feedback.footprints([cell]), register=False))
-        return max(float(ProductCovariance(kernel, self._tables).within(pairs)[0]), 0.0)
+        return max(float(ProductCovariance(kernel, self._tables[0.0]).within(pairs)[0]), 0.0)
 
     def positions(self, keys: Keys) -> Floats:
         """Return where footprints are, shape (n, d), in widths of the axes."""
         return np.asarray(self.layout.positions(keys))
 
-    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return the function that turns a family and its parameters into correlations of these footprints."""
+    def correlate(self, keys: Keys) -> Callable[..., Floats]:
+        """Return the function that turns a family and its parameters into correlations of these footprints.
+
+        It takes the width of a beam too, where that is learned.
+        """
         pairs, kept = self.layout.pairs(keys, keys), self._of_one
 
-        def correlations(family: Family, axes: Floats) -> Floats:
-            name = family, axes.tobytes()
+        def correlations(family: Family, axes: Floats, beam: float = 0.0) -> Floats:
+            name = family, axes.tobytes(), beam
             if name not in kept:
                 if len(kept) >= MOST_KEPT:
                     kept.pop(next(iter(kept)))
-                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols))
+                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols), beam)
             return kept[name].of(pairs)
 
         return correlations
@@ -219,7 +232,7 @@ class FiniteModelSpace(ModelSpace):
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
 
-    def covariance(self, kernel: Kernel) -> SubsetCovariance:
+    def covariance(self, kernel: Kernel, beam: float = 0.0) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
         able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
@@ -249,7 +262,7 @@ class FiniteModelSpace(ModelSpace):
         means = np.array([shares @ features[members] for members, shares in (row.learned_from for row in keys[0])])
         return np.asarray((means - low) / np.where(widths > 0, widths, 1.0))
 
-    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+    def correlate(self, keys: Keys) -> Callable[..., Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
         members, sparse = averaging_over(row.learned_from for row in keys[0])
         averaging = sparse.toarray()

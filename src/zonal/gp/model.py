@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
+from zonal.gp.noise_laws import BY_NAME, CONSTANT, NoiseLaw
 from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
@@ -27,7 +29,8 @@ NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
 # Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
 CORRELATION_PRIOR = (1.5, 0.7)
-BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3)}  # of the odds, for correlations
+BEAM_PRIOR = (0.1, 1.0)  # of the narrowest axis
+BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3), "beam": (0.01, 0.8)}  # of odds, for correlations
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 1e-150  # scale of rewards: its square, a variance, must not underflow
 Spec = Kernel | Family | None
@@ -40,6 +43,8 @@ class ModelSpec:
     kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
     noise: bool  # whether the noise is learned
     mean: float | None  # the prior mean, None if it is learned
+    laws: tuple[NoiseLaw, ...] = (CONSTANT,)  # of the noise, where it is learned
+    beam: bool = False  # whether the width of the beam is learned
 
     @cached_property
     def given(self) -> Kernel | None:
@@ -71,9 +76,14 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
-        weighed_on : int
+    weighed_on : int
         On how many regions, spread over the space, models were weighed, where more were measured; 0 if on all.
         The posterior is always from all measurements.
+    law : {"constant", "falling", "both"}
+        How a learned noise depends on a region's size: not at all, as 1 / sqrt(size), or a part of its variance
+        does. Where it does, `noise` is that of the whole space.
+    beam : float
+        Full width at half maximum of the beam where it is learned; else 0.
 
     Examples
     --------
@@ -83,6 +93,8 @@ class Model:
     (0.1, 0)
     """
 
+    sparse: ClassVar[tuple[str, ...]] = ("law", "beam")  # not written where they have their default
+
     kernel: Kernel
     noise: float | None
     mean: float
@@ -90,13 +102,28 @@ class Model:
     measurements: int
     mean_std: float = 0.0
     weighed_on: int = 0
+    law: str = "constant"
+    beam: float = 0.0
+
+    def noise_text(self, unit: str = "") -> str:
+        """Return the noise of one measurement, and how it depends on the size of the region, in words."""
+        noise: Any = self.noise
+        if noise is None:
+            return "user-defined"
+        if not isinstance(noise, float):  # it falls as the user said
+            return f"{noise.std:.3g} {unit}".rstrip() + " / sqrt(weight)"
+        size = f"{noise:.3g} {unit}".rstrip()
+        if self.law == CONSTANT.name:
+            return size
+        return f"{size} at the whole space, {BY_NAME[self.law].text}"
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
-        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
+        width = {"width of the beam": self.beam} if self.beam else {}
+        facts = {"kernel": self.kernel, "noise": self.noise_text(), "prior mean": self.mean, **errors}
         of = f", of {self.weighed_on} regions spread over the space" if self.weighed_on else ""
-        return card("Model", facts | {"learned from": f"{self.measurements} measurements{of}"})
+        return card("Model", facts | width | {"learned from": f"{self.measurements} measurements{of}"})
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:
@@ -130,6 +157,7 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
+    beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
     if unknowns.mean is None:
-        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale)
-    return Model(kernel, noise, unknowns.mean, {}, 0)
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, beam=beam)
+    return Model(kernel, noise, unknowns.mean, {}, 0, beam=beam)

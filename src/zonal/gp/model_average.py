@@ -23,6 +23,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
+from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
@@ -65,16 +66,29 @@ class Member(GaussianBelief):
         self.model = model
         self.log_weight = log_weight
 
-    def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
+    def noise_ratios(self, slots: Ints) -> Floats | float:
+        """Return the variances of learned noise of some footprints, relative to the model's."""
+        law = self.model.law
+        return 1.0 if law == CONSTANT.name else relative_variances(law, self.tracked.sizes(slots))
+
+    def noise_std(self, slot: int) -> float | None:
+        """Return the standard deviation of the learned noise of a footprint; None if noise is not learned."""
+        noise = self.model.noise
+        if noise is None or self.model.law == CONSTANT.name:
+            return noise
+        return noise * math.sqrt(float(np.sum(self.noise_ratios(np.array([slot])))))
+
+    def noise_variance(self, variance: float | None, weight: float, slot: int) -> float:
         """Return the noise variance of a reward of `weight` times the usual time: as known, or the model's."""
         if variance is not None:
             return variance
-        assert self.model.noise is not None
-        return self.model.noise**2 / weight
+        noise = self.noise_std(slot)
+        assert noise is not None
+        return noise**2 / weight
 
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
-        slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
+        slots, rewards, variances = self.by_slot(data)
         if of is not None:
             chosen = np.isin(slots, of)
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
@@ -85,9 +99,11 @@ class Member(GaussianBelief):
         nothing = np.zeros(0)
         return self.built(np.zeros(0, dtype=np.intp), nothing, nothing)
 
-    def by_slot(self, ledger: ObservationStats) -> tuple[Ints, Floats, Floats]:
+    def by_slot(self, data: StatsArrays) -> tuple[Ints, Floats, Floats]:
         """Return the footprints measured, with their mean rewards and the noise variances of these."""
-        return ledger.data().by_slot(self.model.noise or 0.0)
+        if self.model.law != CONSTANT.name:
+            data = data.under(np.asarray(self.noise_ratios(data.slots)))
+        return data.by_slot(self.model.noise or 0.0)
 
     def mean_of(self, pairs: AnyPairs) -> Floats:
         """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
@@ -126,9 +142,9 @@ class Member(GaussianBelief):
         """Return the belief with one more reward: see `Mixture.condition_on`."""
         if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
             return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
-        noise = self.noise_variance(variance, weight) if variance is None else variance
+        noise = self.noise_variance(variance, weight, slot)
         prior = self.prior_mean(slot) if self.tracked.total_weights else self.model.mean
-        return self.condition_on(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
+        return self.condition_on(slot, reward - prior, noise, ledger.variance(slot, self.noise_std(slot)))
 
 
 class Mixture:
@@ -163,7 +179,7 @@ class Mixture:
         """Return the belief from all rewards so far under some models."""
         members = []
         for option in models:
-            covariance: Covariance = frame.covariance(option.model.kernel)
+            covariance: Covariance = frame.covariance(option.model.kernel, option.model.beam)
             if option.model.mean_std:
                 covariance = WithUnknownMean(covariance, option.model.mean_std**2)
             members.append(Member(covariance, tracked, option.model, math.log(option.weight)))
@@ -201,7 +217,7 @@ class Mixture:
             return Mixture([only.condition_on_reward(slot, reward, variance, ledger, weight)], self.zero)
         members = []
         for member in self.members:
-            total = member.variance.item(slot) + member.noise_variance(variance, weight)
+            total = member.variance.item(slot) + member.noise_variance(variance, weight, slot)
             miss = reward - member.prior_mean(slot) - member.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
             after = member.condition_on_reward(slot, reward, variance, ledger, weight)
@@ -325,7 +341,7 @@ class MixtureOverlay:
         self, slot: int, variance: float | None, weight: float = 1.0, minus: int | None = None
     ) -> MixtureOverlay:
         """Return the overlay with one more pending measurement: of a footprint, or of it minus another."""
-        noises = [member.noise_variance(variance, weight) for member in self._mixture.members]
+        noises = [member.noise_variance(variance, weight, slot) for member in self._mixture.members]
         pairs = zip(self.members, noises, strict=True)
         return MixtureOverlay(
             self._mixture, tuple(overlay.with_pending(slot, noise, minus) for overlay, noise in pairs)

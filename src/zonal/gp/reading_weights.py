@@ -44,7 +44,8 @@ def mean_shares(
 
 def _precision_shares(member: Member, slots: Sequence[int], rewards: Sequence[Reward]) -> Floats:
     """Return the share of each reward in the mean reward of its slot; of exact ones the first has all."""
-    variances = [member.noise_variance(variance, weight) for _, variance, weight, _ in rewards]
+    told = zip(slots, rewards, strict=True)
+    variances = [member.noise_variance(variance, weight, slot) for slot, (_, variance, weight, _) in told]
     of_slot: dict[int, list[int]] = {}
     for at, slot in enumerate(slots):
         of_slot.setdefault(slot, []).append(at)

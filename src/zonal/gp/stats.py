@@ -85,6 +85,8 @@ class StatsArrays:
         Rewards beyond the first in those lines.
     total : array, or 1.0 for all
         Total weight of the footprint, which multiplies the prior mean; 1 for averages.
+    scatters, numbers : array, or None
+        By line, `scatter` and the number of rewards whose noise is learned.
     """
 
     slots: NDArray[np.intp]
@@ -94,6 +96,13 @@ class StatsArrays:
     scatter: float
     extra: int
     total: Floats | float = 1.0
+    scatters: Floats | None = None
+    numbers: Floats | None = None
+
+    def under(self, ratios: Floats) -> StatsArrays:
+        """Return the lines as if all learned noise were the same, where that of each has a relative variance."""
+        assert self.scatters is not None
+        return replace(self, count=self.count / ratios, scatter=float(np.sum(self.scatters / ratios)))
 
     def at(self, lines: NDArray[np.intp]) -> StatsArrays:
         """Return some of the lines; what repeats say about the noise stays that of all."""
@@ -234,4 +243,6 @@ class ObservationStats(NamedTuple):
             scatter=unit * float(sum(scatter[unknown].tolist())),
             extra=int(np.sum(number[unknown] - 1)),
             total=np.array([total_weights.get(at, 1.0) for at in slots.tolist()]) if total_weights else 1.0,
+            scatters=unit * np.where(unknown, scatter, 0.0),
+            numbers=np.where(unknown, number, 0.0),
         )

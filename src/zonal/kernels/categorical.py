@@ -63,6 +63,10 @@ class CategoryIndex:
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
         return self.keys(pools, pools, (), register=True)
 
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the share of all that lies in some sets."""
+        return np.asarray((self.frequencies(np.maximum(keys, 0)) > 0) @ np.array(self._axis.shares))
+
     def pairs(self, keys: Floats, others: Floats) -> OverlapPairs:
         """Return the overlaps of all pairs, shape (some, others)."""
         return OverlapPairs(self._overlap, keys[0].astype(np.intp), others[0].astype(np.intp))

@@ -188,10 +188,14 @@ class ProductTerm:
 
 
 class CovarianceCache:
-    """Averages over the footprints of a layout, cached for every part of a kernel that was used."""
+    """Averages over the footprints of a layout, cached for every part of a kernel that was used.
 
-    def __init__(self, layout: ProductLayout) -> None:
+    Where the width of a beam is unknown, each width has its own.
+    """
+
+    def __init__(self, layout: ProductLayout, fwhm: float | None = None) -> None:
         self.layout = layout
+        self._fwhm = fwhm
         self._kept: dict[tuple[int, Factor], AxisCovariance] = {}
         self._same_profile: dict[tuple[int, Profile], deque[AxisCovariance]] = {}
         self._pieces: dict[Motif, Pieces] = {}
@@ -206,7 +210,8 @@ class CovarianceCache:
             if isinstance(axis_factor, CategoricalFactor)
             else self._same_profile.setdefault((j, axis_factor.profile), deque(maxlen=MOST_TOGETHER))
         )
-        covariance = averages(self.layout.parts[j], self.layout.measures[j], axis_factor, same_profile)
+        measures = self.layout.measures if self._fwhm is None else self.layout.measures_at(self._fwhm)
+        covariance = averages(self.layout.parts[j], measures[j], axis_factor, same_profile)
         if isinstance(covariance, AxisCovariance):  # these cache what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))

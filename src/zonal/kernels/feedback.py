@@ -95,6 +95,15 @@ class Feedback(ABC):
 
     slope: ClassVar[str] = ""
 
+    @property
+    def grows(self) -> bool:
+        """Whether what is measured grows with the region."""
+        return True
+
+    def of_width(self, fwhm: float) -> Feedback:
+        """Return the feedback where a beam of unknown width has this one."""
+        return self
+
     @abstractmethod
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval of a continuous axis."""
@@ -153,6 +162,11 @@ class Center(Feedback):
     >>> region.points.ravel()
     array([0.00195312])
     """
+
+    @property
+    def grows(self) -> bool:
+        """A point has no size."""
+        return False
 
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: its centre."""
@@ -243,7 +257,8 @@ class Beam(Feedback):
     fwhm : float or mapping of axis name to float, optional
         Full width of the beam at half its maximum, in the axis's own units: one for all axes, or one per axis.
     share : float, optional
-        The same as a share of the region's width, if the beam is focused for each region. Pass one of the two.
+        The same as a share of the region's width, if the beam is focused for each region. Pass one of the two, or
+        none if the width is the same for all regions, and unknown: it is learned then.
 
     Examples
     --------
@@ -255,9 +270,9 @@ class Beam(Feedback):
     share: float | None = None
 
     def __post_init__(self) -> None:
-        either = (self.fwhm is None) != (self.share is None)
         fix = "Pass one of them: Beam(0.5) or Beam(share=0.5)."
-        require(either, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
+        both = self.fwhm is not None and self.share is not None
+        require(not both, "a beam has either fwhm or share", (self.fwhm, self.share), fix)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             given = mapped(fwhm, "Beam's fwhm must be a mapping from axis to width", fix)
@@ -274,12 +289,30 @@ class Beam(Feedback):
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
+        if self.is_unknown:
+            return "Beam()"
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the width has to be learned."""
+        return self.fwhm is None and self.share is None
+
+    def of_width(self, fwhm: float) -> Feedback:
+        """Return the beam of this width, if its own is unknown."""
+        return Beam(fwhm) if self.is_unknown else self
+
+    @property
+    def grows(self) -> bool:
+        """Whether the beam is focused for each region."""
+        return self.share is not None
 
     def check(self, space: AnySpace) -> None:
         """Raise if the axes have no common width, or the beam is wider than one of them, or names another."""
-        super().check(space)
         lines = [axis for axis in space.axes or () if not axis.is_categorical]
+        if self.is_unknown and lines:
+            return self.of_width(min(axis.side for axis in lines)).check(space)
+        super().check(space)
         fwhm = self.fwhm
         units = [axis.measured_in or axis.unit for axis in lines]
         if isinstance(fwhm, float):
@@ -302,6 +335,7 @@ class Beam(Feedback):
         """Return the measure of an interval: a normal density about its centre."""
         if self.share is not None:
             return GaussianMeasure(0.0, STD * self.share)
+        require(not self.is_unknown, "the width of this beam is not known", self, "Pass it: zn.Beam(0.5).")
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             require(axis.name in fwhm, f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
@@ -375,6 +409,10 @@ class _Face(Feedback):
 
     axis: str
     of: Feedback
+
+    def of_width(self, fwhm: float) -> Feedback:
+        """Return the feedback where a beam of unknown width has this one."""
+        return _Face(self.axis, self.of.of_width(fwhm))
 
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval."""

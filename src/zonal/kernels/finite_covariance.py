@@ -72,6 +72,7 @@ class Row(NamedTuple):
     shares: Floats  # of these members
     number: int  # identifies an entered footprint; -1 for one that was not entered
     learned_from: tuple[Ints, Floats]  # members that represent it while learning, and their shares
+    size: float = 0.0  # the weight of all members of the region; 0 for sums of several
 
 
 class SubsetLayout:
@@ -87,6 +88,7 @@ class SubsetLayout:
         self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
         self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
         self._rows: dict[tuple[bytes, bytes], Row] = {}
+        self._weights = space.weights
 
     def keys(self, footprints: Subsets, register: bool = True) -> Rows:
         """Return the keys of footprints, shape (1, n).
@@ -97,7 +99,8 @@ class SubsetLayout:
         subsets = zip(footprints.members, footprints.shares, strict=True)
         for place, (members, shares) in enumerate(subsets):
             learned_from, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
-            keys[0, place] = self._row(*seen, learned_from, register)
+            row = self._row(*seen, learned_from, register)
+            keys[0, place] = row._replace(size=float(self._weights[members].sum()))
         return keys
 
     def _row(self, members: Ints, shares: Floats, learned_from: tuple[Ints, Floats], register: bool) -> Row:
@@ -113,6 +116,10 @@ class SubsetLayout:
     def totals(self, footprints: Subsets) -> Floats:
         """Return the total weight of footprints: 1 for averages."""
         return np.array([shares.sum() for shares in footprints.shares])
+
+    def sizes(self, keys: Rows) -> Floats:
+        """Return the weight of the region of each footprint; 0 for sums of several."""
+        return np.array([row.size for row in keys[0]])
 
     def summed(self, weights: Floats, keys: Rows) -> Rows:
         """Return the key of a weighted sum of footprints: also a row of A."""

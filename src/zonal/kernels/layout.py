@@ -128,6 +128,10 @@ class IntervalIndex:
         key[CENTER] = place * (0.5 * width)
         return key
 
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the widths of intervals."""
+        return np.asarray(keys[WIDTH])
+
     def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
@@ -348,7 +352,10 @@ class ProductLayout:
         self.parts: list[IntervalIndex | CategoryIndex] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
         self.symbols = tuple(axis.is_categorical for axis in axes)
-        self.measures: list[list[Measure]] = [[] for _ in axes]
+        # A beam of unknown width has some width here; which pairs are alike does not depend on it.
+        self._narrowest = min((axis.side for axis in axes if not axis.is_categorical), default=1.0)
+        self._by_width: dict[float, list[list[Measure]]] = {self._narrowest: [[] for _ in axes]}
+        self.measures = self._by_width[self._narrowest]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
         self.sums = CombinationTable()
@@ -396,6 +403,13 @@ class ProductLayout:
         by_view = [[measures[view] for measures in self.measures] for view in views]
         totals = [[measure.total for measure in by_axis if measure is not None] for by_axis in by_view]
         return np.array([math.prod(numbers) for numbers in totals])
+
+    def sizes(self, keys: Floats) -> Floats:
+        """Return the size of the region of each footprint, in any unit; 0 for sums of several."""
+        sizes = np.where(keys[0] < 0, 0.0, 1.0)
+        for part, rows in zip(self.parts, self._rows, strict=True):
+            sizes *= part.sizes(keys[rows])
+        return sizes
 
     def summed(self, weights: Floats, keys: Floats) -> Floats:
         """Return the key of a weighted sum of footprints, as a column."""
@@ -448,6 +462,13 @@ class ProductLayout:
         by_axis = zip(self.parts, self._rows, strict=True)
         return [part.frequencies(keys[rows]) for part, rows in by_axis if isinstance(part, CategoryIndex)]
 
+    def measures_at(self, fwhm: float) -> list[list[Measure]]:
+        """Return the measures where a beam of unknown width has this one; further feedbacks are added to them."""
+        if fwhm not in self._by_width:
+            views = [feedback.of_width(fwhm) for feedback in self._views]
+            self._by_width[fwhm] = [[axis.measure(feedback) for feedback in views] for axis in self.axes]
+        return self._by_width[fwhm]
+
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback of each footprint: 0 for the study's own."""
         if footprints.feedbacks is None:
@@ -460,8 +481,9 @@ class ProductLayout:
     def _register(self, feedback: Feedback) -> int:
         """Return the number of a new feedback."""
         number = len(self._views)
-        for axis, measures in zip(self.axes, self.measures, strict=True):
-            measures[number:] = [axis.measure(feedback)]
+        for fwhm, by_axis in self._by_width.items():
+            for axis, measures in zip(self.axes, by_axis, strict=True):
+                measures[number:] = [axis.measure(feedback.of_width(fwhm))]
         self._views[feedback] = number
         order = sorted(self._views, key=repr)
         self._ranks[:] = [order.index(other) for other in self._views]

@@ -71,10 +71,10 @@ def _curve(study: Study, ax: Axes, j: int, colour: str, line: LineStyle) -> None
 
 def _say_noise(study: Study, ax: Axes) -> None:
     """Add the noise to the legend, if it is known."""
-    noise, unit = study.model.noise, study.settings.value_unit
-    if noise is not None:
-        shown = f"{noise:.3g} {unit}" if isinstance(noise, float) else f"{noise.std:.3g} {unit} / sqrt(weight)"
-        ax.plot([], [], " ", label=f"noise of one measurement {shown}".rstrip())
+    model = study.model
+    if model.noise is not None:
+        shown = model.noise_text(study.settings.value_unit)
+        ax.plot([], [], " ", label=f"noise of one measurement {shown}")
 
 
 def _correlations(study: Study, j: int, reach: Floats) -> tuple[Floats, Floats]:

@@ -142,11 +142,9 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
         raise NotStorable(value)
     if value is kind:
         return {"$": "class", "name": name}
-    items = ((part, getattr(value, part)) for part in parts)
-    return {
-        "$": name,
-        **{part: encode(item, mark) for part, item in items if part not in LATER or item is not None},
-    }
+    sparse = {part for part in getattr(kind, "sparse", ()) if getattr(value, part) == getattr(kind, part)}
+    sparse |= {part for part in parts if part in LATER and getattr(value, part) is None}
+    return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts if part not in sparse}}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

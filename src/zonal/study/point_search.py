@@ -76,7 +76,9 @@ def refine(
     spots = [judged_region(study, np.stack([x, x], axis=1)) for x in candidates]
     has_noise = noise is not None or not callable(study.settings.noise)
     require(has_noise, "the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
-    spread = standard_deviation(study._state.noise_std().item(0) if noise is None else noise, "noise")
+    spread = standard_deviation(
+        float(study._state.posterior_table().noise.max()) if noise is None else noise, "noise"
+    )
     with study._lock:
         zero = study._state.prior_mean
         # No more points than the budget can be measured: only the most promising are kept.

@@ -31,6 +31,7 @@ from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import empirical_columns, empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model import Model
+from zonal.gp.noise_laws import relative_variances
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
 from zonal.kernels.feedback import Feedback, footprints_of
@@ -347,7 +348,8 @@ def _outward(state: State, model: Model) -> Model:
     given = problem.settings.noise
     noise: Any = given if isinstance(given, float) else None
     if model.noise is not None:
-        learned = model.noise * math.sqrt(state.created.time)
+        whole = relative_variances(model.law, np.ones(1)).item()  # 1 unless it depends on size
+        learned = model.noise * math.sqrt(state.created.time * whole)
         noise = problem.noise.summary(learned)
     return replace(model, mean=problem.sign * model.mean, noise=noise, spread=dict(model.spread))
 

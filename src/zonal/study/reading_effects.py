@@ -217,7 +217,7 @@ def _effect(state: State, parts: Parts, variance: float | None, weight: float, p
         expected.append(float(factors @ member.mean[of_parts]) + member.model.mean * total)
         between = seen.variance[of_parts] if len(parts) == 1 else seen.covariance(of_parts)
         variance_of_f = float(between[0]) if len(parts) == 1 else float(factors @ between @ factors)
-        whole = max(variance_of_f, 0.0) + member.noise_variance(variance, weight)
+        whole = max(variance_of_f, 0.0) + member.noise_variance(variance, weight, parts[0][1])
         is_known = whole <= 1e-12 * float(member.prior[of_parts].max())
         spread.append(math.inf if is_known else math.sqrt(whole))
         means.append(view.mean[rows] + zero)

@@ -69,7 +69,7 @@ KERNELS: dict[str, type[Term]] = {
     "categorical": zn.Categorical,
     "motif": zn.Motif,
 }
-FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn.Center}
+FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn.Center, "beam": zn.Beam}
 
 KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -28,6 +28,7 @@ from zonal.engine.results import (
 )
 from zonal.engine.trial_history import Outcome
 from zonal.errors import truth, whole_number
+from zonal.gp.noise_laws import CONSTANT
 from zonal.io.result_table import (
     Cell,
     Listing,
@@ -232,8 +233,20 @@ def answer_text(study: Study) -> str:
     text = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if misclassified(study) is not None:
         text = f"{beyond(study)}\n{text}"
-    notes = [note for note in ("" if study.stands_out() else LUCK, best.note) if note]
+    notes = [note for note in ("" if study.stands_out() else LUCK, best.note, *instrument(study)) if note]
     return "\n".join([text, *notes])
+
+
+def instrument(study: Study) -> Iterator[str]:
+    """Yield how the noise depends on size, if it does, and how wide the beam is, where that is learned."""
+    if study._state.model is None:
+        return
+    model = study.model
+    if model.law != CONSTANT.name:
+        yield f"noise {model.noise_text(study.settings.value_unit)}"
+    if model.beam and model.measurements:
+        wide = math.exp(model.spread["beam"])
+        yield f"beam {model.beam:.3g} wide at half maximum ({model.beam / wide:.3g} to {model.beam * wide:.3g})"
 
 
 def beyond(study: Study) -> str:

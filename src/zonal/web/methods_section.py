@@ -150,6 +150,8 @@ def _seen(feedback: Feedback) -> str:
             return "value at the centre of a region"
         case Average():
             return f"average over {feedback.s} representative points per axis of a region"
+        case Beam(fwhm=None, share=None):
+            return "average weighted by a normal density about the centre of a region, whose width is learned"
         case Beam():
             return f"average weighted by a normal density about the centre of a region ({feedback})"
         case Mean():
@@ -290,11 +292,11 @@ def _noise(study: Study) -> str:
     text = f"{what}{time} was learned"
     text += ", as falling with the square root of a region's weight" if noise is not None else ""
     with suppress(StudyFileError):
-        learned = study.model.noise
-        if study.model.measurements and learned is not None:
-            size = learned.std if isinstance(learned, PerWeight) else learned
-            text += f" ({size:.3g} {study.settings.value_unit}".rstrip()
-            text += " at weight 1)" if isinstance(learned, PerWeight) else ")"
+        model, unit = study.model, study.settings.value_unit
+        if model.measurements and isinstance(model.noise, PerWeight):
+            text += f" ({model.noise.std:.3g} {unit}".rstrip() + " at weight 1)"
+        elif model.measurements and model.noise is not None:
+            text += f" ({model.noise_text(unit)})"
     return f"{text}."
 
 

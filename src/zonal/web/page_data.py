@@ -13,6 +13,7 @@ from zonal.engine.confidence import SURE
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Recommendation
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
+from zonal.gp.noise_laws import BY_NAME, CONSTANT
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import Map, panels_of
@@ -83,6 +84,7 @@ def _model(study: Study) -> Mapping[str, Json] | None:
         "kernel": repr(model.kernel),
         "noise": noise,
         "noise_per_weight": falls,
+        "noise_law": "" if model.law == CONSTANT.name else BY_NAME[model.law].text,
         "mean": float(model.mean),
     }
     return described | {"learned_from": study.measured if learned else 0, "models": len(study.models)}

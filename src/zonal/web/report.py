@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from zonal.engine.settings import Settings
 from zonal.errors import InvalidInput, StudyFileError, ZonalError, require
+from zonal.gp.noise_laws import CONSTANT
 from zonal.io.files import file_path, write
 from zonal.io.result_table import Cell, Listing, Probability, percent
 from zonal.plotting import Kind, PlotOptions, column_width
@@ -180,6 +181,8 @@ def _settings(study: Study) -> str:
     usual = {"policy": f"{policy_of(study)}, the default"}
     if not problem.model_free:
         usual |= {"kernel": "learned", "noise": "learned"}
+        if study.model.law != CONSTANT.name:
+            usual["noise"] = f"learned: {study.model.noise_text(settings.value_unit)}"
         usual["mean"] = "learned" if problem.unknowns.mean is None else "0, the default with a given kernel"
     shown = {name: usual.get(name) if value is None else value for name, value in given.items()}
     shown |= {"budget": study.budget, "overhead": settings.overhead or None}

@@ -6,7 +6,10 @@ import * as words from "./words.js";
 
 /** The noise of a measurement: a number, one that falls with the weight of a region, or user-defined. */
 function noise(m, of) {
-  if (m.noise !== null) return words.unit(words.number(m.noise), of);
+  if (m.noise !== null) {
+    const spread = words.unit(words.number(m.noise), of);
+    return m.noise_law ? `${spread} at the whole space, ${m.noise_law}` : spread;
+  }
   return m.noise_per_weight === null
     ? "user-defined"
     : `${words.unit(words.number(m.noise_per_weight), of)} / √weight of the region`;
