@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Node, ProductRegion, Region
+from zonal.spaces import Node, Region
 
 
 class Reading(NamedTuple):
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
     cost: float = 1.0  # including its time and the travel to its region
     within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
-    window: ProductRegion | None = None  # what to measure if it is no node; the node is the cell at its centre
+    window: Region | None = None  # what to measure if it is no node; the node is the cell at its centre
 
 
 class Claimed(NamedTuple):

@@ -25,7 +25,7 @@ SHIFTED = 4  # of the best cells, around which windows are tried
 SHIFTS = (1 / 4, 1 / 2)  # of their widths
 
 
-def chosen_window(state: State) -> ProductRegion | None:
+def chosen_window(state: State) -> Region | None:
     """Return the window to measure next; None where a node of the tree should be."""
     if not _is_late(state):
         return None
@@ -91,8 +91,9 @@ def n_asked(state: State, region: Region) -> int:
     )
 
 
-def home_of(state: State, window: ProductRegion) -> int:
+def home_of(state: State, window: Region) -> int:
     """Return the leaf of the tree at the centre of a window."""
+    assert isinstance(window, ProductRegion)
     parts = [
         axis.window(part[0], 0.0) if isinstance(axis, ContinuousAxis) else part for axis, part in window.along
     ]
