@@ -14,9 +14,11 @@ import numpy as np
 
 from zonal._types import Flags, Ints
 from zonal.engine import events
+from zonal.engine.labels import label_of, planned_label
 from zonal.engine.trial_history import Source, outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
+from zonal.gp.offsets import Label
 from zonal.gp.stats import Reward
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, with_feedback
@@ -60,6 +62,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
     if (asked.within or asked.avoid) and asked.row not in state.initial_design:
         state.n_beside_design += 1
+    if label := planned_label(state, asked):
+        _slot_of(state, state.region(asked.row), None, label)
     if asked.draw == state.rng_streams:
         state.rng_streams += 1
     else:
@@ -96,7 +100,9 @@ def _tell(state: State, event: events.Told) -> None:
         state.differences = {**state.differences, number: difference}
         _add_reward(state, slot, event, 0.0, weight)
     else:
-        _add_reward(state, state.measured_slot(row), event, state.relative_noise.item(row), weight)
+        _set_order(state, (False, number))
+        slot = _slot_of_trial(state, number, row, event.labels)
+        _add_reward(state, slot, event, state.relative_noise.item(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
@@ -114,7 +120,10 @@ def _add_reward(
 def _observe(state: State, event: events.Observed) -> None:
     """Record an external observation."""
     seen, minus = with_feedback(event.region, event.feedback), event.minus
-    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
+    source = True, len(state.observed)
+    _set_order(state, source)
+    label = label_of(state, source, event.labels)
+    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback), label)
     _add_reward(state, slot, event, event.noise, event.time / state.created.time)
     state.observed = state.observed.plus((slot, event))
 
@@ -123,8 +132,13 @@ def _amend(state: State, event: events.Amended) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     problem = state.problem
     slot, _, weight = state.source_of(event.observed, event.number)
-    rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
-    state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
+    history, slots = (*state.events, (*state.draft_events, event)), [slot]
+    if isinstance(event, events.Corrected) and problem.shifts:
+        slots = list(dict.fromkeys([slot, _relabelled(state, event)]))
+    ledger = state.ledger
+    for place in slots:
+        ledger = ledger.with_rewards(place, _rewards_of(state, place, history))
+    state.posterior = state.posterior.from_scratch(ledger=ledger)
     if isinstance(event, events.Retracted) and not event.observed:
         _retract_trial(state, event.number)
     elif isinstance(event, events.Corrected) and not event.observed and event.number in state.differences:
@@ -173,7 +187,8 @@ def _fit(state: State, event: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
     fit, learner, frame = event.fit, state.problem.learner, state.problem.frame
     families = len(frame.families(learner.unknowns.wanted)) if fit.best else 0
-    in_grid = all(0 <= family < families and len(steps) == len(frame.symbols) for family, steps in fit.best)
+    grid_axes = len(frame.symbols) + learner.unknowns.offsets
+    in_grid = all(0 <= family < families and len(steps) == grid_axes for family, steps in fit.best)
     require(in_grid, "these models are not among those of this study", fit.best, "Pass the events of this study.")
     state.fit_state = learner.adopt(state.fit_state, fit, state.ledger.total, event.from_scratch)
     state.posterior = state.posterior.from_scratch(fit)
@@ -307,14 +322,51 @@ def _update_askable(state: State, row: int) -> None:
         state.structure = table.marked(row, ASKABLE, bool(askable))
 
 
-def _slot_of(state: State, region: Region, minus: Region | None) -> int:
+def _slot_of(state: State, region: Region, minus: Region | None, label: Label | None = None) -> int:
     """Return the belief's slot of a region (minus another) as it was measured, tracking it if it is new."""
-    slot = state.find_slot(region, minus)
+    slot = state.find_slot(region, minus, label)
     if slot is None:
         slot = state.tracked.size
-        state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus): slot}
+        state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus, label): slot}
         state.slots_are_rows = False
-        state.posterior = state.posterior.with_targets(*state.functional(region, minus))
+        state.posterior = state.posterior.with_targets(*state.functional(region, minus), label)
+    return slot
+
+
+def _slot_of_trial(state: State, number: int, row: int, labels: events.Labels) -> int:
+    """Return the slot of the reading of a trial, tracking it if it is new."""
+    if not state.problem.shifts:
+        return state.measured_slot(row)
+    label = label_of(state, (False, number), labels)
+    if label is None:
+        state.shifted_slots = {**state.shifted_slots, (False, number): state.measured_slot(row)}
+        return state.measured_slot(row)
+    slot, slots = _slot_of(state, state.region(row), None, label), state.label_slots.get(row, ())
+    state.shifted_slots = {**state.shifted_slots, (False, number): slot}
+    if slot not in slots:
+        state.label_slots = {**state.label_slots, row: (*slots, slot)}
+    return slot
+
+
+def _set_order(state: State, source: Source) -> None:
+    """Remember which reading this is, if readings drift; a trial told again keeps its place."""
+    if state.problem.settings.drift and source not in state.orders:
+        state.orders = {**state.orders, source: len(state.orders)}
+
+
+def _relabelled(state: State, event: events.Corrected) -> int:
+    """Return the slot of a reading that is corrected, whose labels may be others now."""
+    source = event.observed, event.number
+    if not event.observed:
+        if event.number in state.differences:
+            return state.differences[event.number].slot
+        return _slot_of_trial(state, event.number, state.asked[event.number].row, event.labels)
+    _, observed = state.observed[event.number]
+    seen, minus = with_feedback(observed.region, observed.feedback), observed.minus
+    slot = _slot_of(
+        state, seen, minus and with_feedback(minus, observed.feedback), label_of(state, source, event.labels)
+    )
+    state.shifted_slots = {**state.shifted_slots, source: slot}
     return slot
 
 

@@ -120,7 +120,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     row = (state.pending if number in state.pending else state.asked)[number].row
     if event.minus is not None:
         _check_functional(state, state.region(row), event)
-    else:
+    elif not state.problem.shifts:
         checks.consistent(state, state.measured_slot(row), event.value, event.sem, state.relative_noise.item(row))
     draft.apply_event(event)
     for slope in beside:
@@ -179,7 +179,8 @@ def observe(state: State, observations: Sequence[events.Observed]) -> State:
             if not problem.noise.falls_with_weight:
                 noise *= state.fit_state.fit.model.noise or 1.0
             event = event._replace(noise=noise)
-        _check_functional(state, region, event)
+        if not problem.shifts:
+            _check_functional(state, region, event)
         draft.apply_event(event)
     _learn(draft, state.ledger.total)
     if problem.policy.measures_internal_nodes:

@@ -14,6 +14,9 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces import Node, Region
 
 
+Labels = tuple[tuple[str, str], ...]  # of a reading: names and texts, by name
+
+
 class Created(NamedTuple):
     """A study began."""
 
@@ -58,6 +61,7 @@ class Asked(NamedTuple):
     cost: float = 1.0  # including its time and the travel to its region
     within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
+    labels: Labels = ()  # planned for its reading
 
 
 class Claimed(NamedTuple):
@@ -76,6 +80,7 @@ class Told(NamedTuple):
     note: str
     time: float | None = None  # the time really spent; None if it is the time asked for
     minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
+    labels: Labels = ()  # of the reading, those planned included
 
 
 class Recommended(NamedTuple):
@@ -130,6 +135,7 @@ class Observed(NamedTuple):
     minus: Region | None = None  # the region whose average (or slope) was subtracted, if the value is a difference
     trial: int | None = None  # the trial, if it is the value of one that was told when the budget was spent
     note: str = ""
+    labels: Labels = ()
 
 
 class Corrected(NamedTuple):
@@ -141,6 +147,7 @@ class Corrected(NamedTuple):
     sem: float | None
     note: str  # what holds from now on, whether it is new or as before
     by: str  # who corrected it
+    labels: Labels = ()  # what holds from now on, too
 
 
 class Retracted(NamedTuple):

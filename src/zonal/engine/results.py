@@ -42,6 +42,8 @@ class Trial:
         How long to measure; 1 where times are not chosen.
     cost : float
         Of the measurement, including its time and the way to its region; 1 where measurements have no cost.
+    labels : tuple of (name, text)
+        Planned for its reading, or told with it.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Trial:
     study: str = field(default="", compare=False)
     time: float = 1.0
     cost: float = 1.0
+    labels: tuple[tuple[str, str], ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -63,6 +66,7 @@ class Trial:
         facts: dict[str, object] = {"region": self.region.name, "replicate": self.replicate}
         if (self.time, self.cost) != (1, 1):
             facts |= {"time": self.time, "cost": self.cost}
+        facts |= dict(self.labels)
         return card(f"Trial {self.number}", facts)
 
 
@@ -115,6 +119,8 @@ class Observation:
         The region whose average (or slope) was subtracted, if the value is a difference.
     study : str
         The study it belongs to.
+    labels : tuple of (name, text)
+        Such as its source.
     """
 
     number: int
@@ -124,6 +130,7 @@ class Observation:
     note: str = ""
     minus: Region | None = None
     study: str = field(default="", compare=False, repr=False)
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
+from zonal.engine.labels import checked_names
 from zonal.engine.noise import Noise, NoiseRule
 from zonal.errors import (
     InvalidInput,
@@ -26,6 +27,7 @@ from zonal.errors import (
     require,
     standard_deviation,
     text,
+    truth,
     whole_number,
     without_unit,
 )
@@ -81,6 +83,8 @@ class Given(TypedDict, total=False):
     overhead: float
     travel: Travel | None
     cost_unit: str
+    offsets: Sequence[str]
+    drift: bool
 
 
 def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
@@ -147,6 +151,8 @@ class Settings:
     travel: Travel | None = None
     cost_unit: str = ""
     target: Feedback | None = None  # None: see `judged`
+    offsets: tuple[str, ...] = ()  # the labels whose readings have an offset of their own
+    drift: bool = False  # whether readings drift in their order
 
     @property
     def judged(self) -> Feedback:
@@ -198,6 +204,8 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
         cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
         target=_checked_target(given.get("target"), checked_space),
+        offsets=checked_names(given.get("offsets", ())),
+        drift=truth(given.get("drift", False), "drift"),
         seed=_seed(given.get("rng")),
     )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -227,7 +235,7 @@ def _unknowns(settings: Settings, model_free: bool, learns_noise: bool) -> Model
     mean = 0.0 if model_free or isinstance(kernel, Kernel) else None
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    return ModelSpec(kernel, learns_noise, mean)
+    return ModelSpec(kernel, learns_noise, mean, len(settings.offsets) + settings.drift)
 
 
 class Problem:
@@ -242,6 +250,9 @@ class Problem:
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
+        self.shifts = bool(settings.offsets) or settings.drift  # whether readings are shifted by more than noise
+        able, fix = not (self.model_free and self.shifts), "Use a policy with a Gaussian belief, such as GPOO."
+        require(able, "empirical means know no offsets and no drift", settings.offsets or "drift", fix)
         self.noise = NoiseRule(settings.noise, self.model_free, self.space)
         self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels

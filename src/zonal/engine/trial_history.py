@@ -10,6 +10,7 @@ from zonal.engine.events import (
     Closed,
     Corrected,
     Event,
+    Labels,
     Noted,
     Observed,
     Retracted,
@@ -38,6 +39,8 @@ class Outcome(NamedTuple):
         Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
+    labels : tuple of (name, text)
+        Of the reading; before there is one, those planned.
     """
 
     event: int
@@ -47,6 +50,7 @@ class Outcome(NamedTuple):
     note: str = ""
     by: str = ""
     time: float | None = None
+    labels: Labels = ()
 
 
 def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
@@ -60,7 +64,9 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
         by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                outcomes_of[True, observations] = [Outcome(at, "observed", event.value, event.sem, event.note, by)]
+                outcomes_of[True, observations] = [
+                    Outcome(at, "observed", event.value, event.sem, event.note, by, labels=event.labels)
+                ]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
@@ -82,16 +88,16 @@ def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
     """Return which trial or observation an event is about, and its outcome; None if it is about neither."""
     match event:
         case Asked():
-            return (False, event.number), Outcome(at, "pending", by=event.by)
+            return (False, event.number), Outcome(at, "pending", by=event.by, labels=event.labels)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, by, event.time
+                at, "measured", event.value, event.sem, event.note, by, event.time, event.labels
             )
         case Closed():
             return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
-            return (event.observed, event.number), Outcome(at, state, *event[2:])
+            return (event.observed, event.number), Outcome(at, state, *event[2:6], labels=event.labels)
         case Retracted():
             return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

@@ -18,6 +18,7 @@ from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Fit, WeightedModel, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
+from zonal.gp.offsets import OffsetGrid
 from zonal.gp.stats import ObservationStats, StatsArrays
 
 ENOUGH = 3  # measurements from which parameters are learned
@@ -51,7 +52,9 @@ class ModelFitter:
 
     def __init__(self, unknowns: ModelSpec, frame: ModelSpace, learns: bool = True) -> None:
         self.unknowns = unknowns  # what is learned, if the belief has models at all
-        self.learns = learns and (unknowns.given is None or unknowns.noise or unknowns.mean is None)
+        self.learns = learns and (
+            unknowns.given is None or unknowns.noise or unknowns.mean is None or unknowns.offsets > 0
+        )
         self._frame = frame
 
     def begin(self) -> FitState:
@@ -73,8 +76,10 @@ class ModelFitter:
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
         before, wider = None if state is None else state.fit, self._widening(total)
-        correlate = frame.correlate(keys)
-        return fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+        correlate = frame.correlate(keys) if covariance is None else lambda *_: covariance
+        return fit_posterior(
+            data, frame, unknowns, correlate, covariance, before, total, frame.models, wider, _offsets(data, tracked)
+        )
 
     def _widening(self, total: int) -> float:
         """Return by how much standard deviations are widened under a learned kernel, as of Student's t.
@@ -136,9 +141,17 @@ class ModelFitter:
             return ""  # nothing was given, or not a single number
         data = ledger.data(forget, tracked.total_weights)
         keys = tracked.keys.take(data.slots, axis=1)
-        unknowns = ModelSpec(spec, True, self.unknowns.mean)
+        unknowns = ModelSpec(spec, True, self.unknowns.mean, self.unknowns.offsets)
         free = fit_posterior(
-            data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
+            data,
+            self._frame,
+            unknowns,
+            self._frame.correlate(keys),
+            None,
+            None,
+            ledger.total,
+            MANY,
+            offsets=_offsets(data, tracked),
         )
         learned_noise = free.model.noise
         assert learned_noise is not None
@@ -152,6 +165,11 @@ class ModelFitter:
                 "learned from the measurements; pass kernel=None."
             )
         return ""
+
+
+def _offsets(data: StatsArrays, tracked: FunctionalIndex) -> OffsetGrid | None:
+    """Return what offsets add to the covariances of the lines, if any label has one."""
+    return None if tracked.offsets is None else OffsetGrid(tracked.offsets, tracked.shifts.take(data.slots))
 
 
 def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:

@@ -35,10 +35,11 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
+from zonal.gp.offsets import MIDDLE, OffsetGrid
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
-Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
+Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median; levels of offsets
 Cell = tuple[int, Steps]  # a family and its steps
 Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations
 
@@ -172,6 +173,11 @@ class Evidence:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
+    @property
+    def offset_unit(self) -> float:
+        """The variance of an offset of size one, where correlations have variance one, or in value units."""
+        return 1.0 if self.unknowns.given is None else self.scale**2
+
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
         return np.asarray(self.scale * np.sqrt(self._noise_variances))
@@ -181,15 +187,25 @@ class GridSearch:
     """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
-        self, evidence: Evidence, frame: ModelSpace, families: list[tuple[Family, float]], correlate: Correlate
+        self,
+        evidence: Evidence,
+        frame: ModelSpace,
+        families: list[tuple[Family, float]],
+        correlate: Correlate,
+        offsets: OffsetGrid | None = None,
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
-        self._symbols = symbols = np.array(frame.symbols)
+        self._offsets = offsets  # their levels are the last steps of a cell
+        self._levels = () if offsets is None else offsets.spec.levels
+        self._d = len(frame.symbols) if evidence.unknowns.given is None else 0  # steps that are not levels
+        self._plain: dict[tuple[int, Steps], Floats] = {}  # correlations without offsets
+        self._symbols = symbols = np.array(frame.symbols[: self._d], dtype=bool)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
         ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
         low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
+        self._bounds += [(0.0, number - 1.0) for number in self._levels]
         self.posteriors: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
@@ -206,13 +222,15 @@ class GridSearch:
         """The steps to the cells next to one: along all axes together, and along each if not too many."""
         d = len(self._symbols)
         alone = np.eye(d, dtype=int).tolist() if d <= MOST_ALONE else ()
-        ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)])
-        return [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
+        ahead = dict.fromkeys([(1,) * d, *map(tuple, alone)] if d else [])
+        none, levels = (0,) * len(self._levels), np.eye(len(self._levels), dtype=int).tolist()
+        every = [*(move + none for move in ahead), *((0,) * d + tuple(level) for level in levels)]
+        return [tuple(sign * step for step in move) for move in every for sign in (1, -1)]
 
     def axes(self, steps: ArrayLike) -> Floats:
         """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""
-        logs = self.steps * np.asarray(steps)
-        lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
+        logs = self.steps * np.asarray(steps)[..., : self._d]
+        lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides[: self._d]
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
 
     def evaluate(self, cells: Iterable[Cell]) -> None:
@@ -220,16 +238,34 @@ class GridSearch:
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
-        steps = np.array([steps for _, steps in fresh])
+        steps = np.array([steps for _, steps in fresh])[:, : self._d]
         families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
         parameters = zip(families, self.axes(steps), strict=True)
-        heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
+        if self._offsets is None:
+            heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
+        else:
+            heights, means = self._evidence(map(self._shifted, fresh, families, self.axes(steps)))
+            priors = [
+                prior + self._offsets.spec.log_prior(cell[self._d :])
+                for prior, (_, cell) in zip(priors, fresh, strict=True)
+            ]
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
         weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
         self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
+
+    def _shifted(self, cell: Cell, family: Family, axes: Floats) -> Floats:
+        """Return the correlations of a cell with its offsets; those without are kept if there are few lines."""
+        assert self._offsets is not None
+        name = cell[0], cell[1][: self._d]
+        plain = self._plain.get(name)
+        if plain is None:
+            plain = self._correlate(family, axes)
+            if len(plain) < TRIDIAGONAL:
+                self._plain[name] = plain
+        return self._offsets.shifted(plain, cell[1][self._d :], self._evidence.offset_unit)
 
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
@@ -294,17 +330,30 @@ class GridSearch:
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
             return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total)
 
+        def shifts(cell: Cell, variance: float) -> tuple[float, ...]:
+            """Return the sizes of offsets; a `variance` of f in rewards' variances."""
+            unit = evidence.scale * (math.sqrt(variance) if evidence.unknowns.given is None else widening)
+            levels = cell[1][self._d :]
+            return tuple(unit * self._offsets.spec.size(level) for level in levels) if self._offsets else ()
+
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
         for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
             i, s, v = np.unravel_index(place, weights.shape)
             noise, variance = widening * float(noises[s, v]), widening**2 * float(evidence.v[v])
             member = replace(model(cells[i], noise, variance, {}, 0.0), mean_std=widening * mean_std)
+            if self._offsets is not None:
+                unrelated = self._offsets.spec.unrelated(cells[i][1][self._d :])
+                member = replace(member, offsets=shifts(cells[i], variance), unrelated=unrelated)
             members.append(WeightedModel(times / number, member))
         # If axes are equivalent, cells tie; rounding must not decide between them.
         likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
         best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
+        if self._offsets is not None:
+            sizes = np.array([option.model.offsets for option in members]) ** 2
+            shares = [option.weight for option in members]
+            central = replace(central, offsets=tuple(np.sqrt(shares @ sizes).tolist()))
         return Fit(central, tuple(members), best)
 
     def _middle(
@@ -316,7 +365,7 @@ class GridSearch:
         family = int(np.bincount(families, by_cell).argmax())
         shares = np.where(families == family, by_cell, 0.0)
         shares /= shares.sum()
-        steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
+        steps = np.array([cell[1][: self._d] for cell in cells], dtype=float).reshape(len(cells), -1)
         middle, spread = shares @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
@@ -340,13 +389,18 @@ def fit_posterior(
     total: int,  # number of measurements in the data
     number: int,  # most models that may represent the posterior
     widening: float = 1.0,  # of all standard deviations under these models
+    offsets: OffsetGrid | None = None,  # what offsets add to the covariances of the data's lines
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
-    search = GridSearch(evidence, frame, families, correlate)
+    search = GridSearch(evidence, frame, families, correlate, offsets)
     everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
+    if offsets is not None:
+        starts = [(level,) * offsets.spec.number for level in (0, MIDDLE)]
+        plain = [(0, ())] if covariance is not None else everywhere
+        everywhere = [(family, steps + levels) for levels in starts for family, steps in plain]
     with one_thread():
-        if covariance is not None:
+        if covariance is not None and offsets is None:
             heights, means = evidence([covariance])
             search.posteriors[0, ()] = heights[0], means[0]
         elif previous is None:

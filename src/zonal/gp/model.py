@@ -15,6 +15,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
+from zonal.gp.offsets import FIRST_SIZE
 from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
@@ -40,6 +41,7 @@ class ModelSpec:
     kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
     noise: bool  # whether the noise is learned
     mean: float | None  # the prior mean, None if it is learned
+    offsets: int = 0  # the number of sizes of offsets to learn
 
     @cached_property
     def given(self) -> Kernel | None:
@@ -71,6 +73,10 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
+    offsets : tuple of float
+        Standard deviations of the offsets of each label that has one, and of the drift last; empty if none has.
+    unrelated : bool
+        Whether what other sources measured is another function than f.
     """
 
     kernel: Kernel
@@ -79,11 +85,14 @@ class Model:
     spread: dict[str, float]
     measurements: int
     mean_std: float = 0.0
+    offsets: tuple[float, ...] = ()
+    unrelated: bool = False
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
         facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
+        facts |= {"sizes of offsets": self.offsets} if self.offsets else {}
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
@@ -118,6 +127,7 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
+    offsets = (FIRST_SIZE * scale,) * unknowns.offsets
     if unknowns.mean is None:
-        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale)
-    return Model(kernel, noise, unknowns.mean, {}, 0)
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, offsets)
+    return Model(kernel, noise, unknowns.mean, {}, 0, offsets=offsets)

@@ -22,6 +22,7 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
+from zonal.gp.offsets import Label, LabelledPairs, WithOffsets
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
@@ -79,7 +80,7 @@ class Member(GaussianBelief):
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
         return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
 
-    def mean_of(self, pairs: AnyPairs) -> Floats:
+    def mean_of(self, pairs: AnyPairs | LabelledPairs) -> Floats:
         """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
         with one_thread():
             return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
@@ -142,8 +143,11 @@ class Mixture:
         members = []
         for option in models:
             covariance: Covariance = frame.covariance(option.model.kernel)
+            of_f = covariance
             if option.model.mean_std:
                 covariance = WithUnknownMean(covariance, option.model.mean_std**2)
+            if option.model.offsets:
+                covariance = WithOffsets(covariance, of_f, option.model.offsets, option.model.unrelated)
             members.append(Member(covariance, tracked, option.model, math.log(option.weight)))
         data = ledger.data()
         return cls([member.from_data(data) for member in members] if ledger.total else members, zero)
@@ -237,12 +241,12 @@ class Mixture:
     def mean_of(self, footprints: AnyFootprints) -> Floats:
         """Return the means that `predict` returns, up to rounding and in less time."""
         keys, tracked = self.members[0].tracked.layout.keys(footprints, register=False), self.members[0].tracked
-        pairs, mean = dict[bytes, AnyPairs](), np.zeros(keys.shape[1])
+        pairs, mean = dict[bytes, AnyPairs | LabelledPairs](), np.zeros(keys.shape[1])
         for weight, member in zip(self.weights.tolist(), self.members, strict=True):
             mean += weight * (member.model.mean - self.zero)
             rows = member.slots.tobytes()
             if member.rows and rows not in pairs:
-                pairs[rows] = tracked.layout.pairs(keys, tracked.keys.take(member.slots, axis=1))
+                pairs[rows] = tracked.with_slots(keys, member.slots)
             if member.rows:
                 mean += weight * member.mean_of(pairs[rows])
         return mean
@@ -349,9 +353,9 @@ class LazyPosterior:
         rewards = self.ledger if ledger is None else ledger
         return LazyPosterior(self._frame, fit or self._fit, self.tracked, rewards, self._learns)
 
-    def with_targets(self, keys: Keys, total: float) -> LazyPosterior:
-        """Return the posterior of more footprints, of this total weight, too."""
-        tracked = self.tracked.append(keys, total)
+    def with_targets(self, keys: Keys, total: float, label: Label | None = None) -> LazyPosterior:
+        """Return the posterior of more footprints, of this total weight, too; readings of one may have a label."""
+        tracked = self.tracked.append(keys, total, label)
         return self._after(tracked, self.ledger, tracked)
 
     def with_reward(

@@ -39,7 +39,8 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
     region, replicate = state.region(asked.row), asked.replicate
-    return Trial(asked.number, asked.node, region, replicate, state.created.id, asked.time, asked.cost)
+    study, labels = state.created.id, asked.labels
+    return Trial(asked.number, asked.node, region, replicate, study, asked.time, asked.cost, labels)
 
 
 def problem_of(study: Study) -> Problem:
@@ -128,11 +129,13 @@ def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     became = outcomes(state.events)
     for asked in state.asked:
         past = became[False, asked.number]
-        _, how, value, sem, note, _, time = past[-1]
+        _, how, value, sem, note, _, time, labels = past[-1]
         trial, difference = trial_of(state, asked), state.differences.get(asked.number)
         minus = None if difference is None else difference.minus
         if time is not None:
             trial = replace(trial, time=time, cost=paid(asked, time))
+        if labels:
+            trial = replace(trial, labels=labels)
         yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
 
 
@@ -143,4 +146,5 @@ def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outco
         past = became[True, number]
         value, sem = next((outcome.value, outcome.sem) for outcome in reversed(past) if outcome.value is not None)
         note, minus = past[-1].note, observed.minus
-        yield Observation(number, observed.region, value, sem, note, minus, state.created.id), past
+        labels = past[-1].labels or observed.labels
+        yield Observation(number, observed.region, value, sem, note, minus, state.created.id, labels), past

@@ -18,12 +18,14 @@ from zonal.engine.events import (
     Corrected,
     Extended,
     Forbidden,
+    Labels,
     Noted,
     Observed,
     Retracted,
     Told,
 )
 from zonal.engine.expand import Possible, possible
+from zonal.engine.labels import LabelsLike, checked_labels, merged, needed, planned_labels
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionsLike, checked_feedback
 from zonal.engine.trial_history import outcomes
@@ -69,15 +71,22 @@ def together(study: Study, change: Callable[[Study], T]) -> T:
 
 
 def ask(
-    study: Study, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+    study: Study,
+    n: int | None,
+    key: str,
+    by: str | None,
+    within: RegionsLike,
+    avoid: RegionsLike,
+    labels: LabelsLike | Sequence[LabelsLike],
 ) -> list[Trial]:
     """Return the next trials: see `Study.ask`."""
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+    planned = planned_labels(labels, number)
     key, by = text(key, "key"), worker_id() if by is None else text(by, "by")
     now = regions_of(study, within, "within"), regions_of(study, avoid, "avoid")
     with study._writing():
         batch = _repeated(study, n, key, now) if key else []
-        batch = batch or _decided(study, number, key, by, possible(*now))
+        batch = batch or _decided(study, number, key, by, possible(*now), planned)
         return [trial_of(study._state, asked) for asked in batch]
 
 
@@ -92,12 +101,14 @@ def _repeated(study: Study, n: int | None, key: str, now: tuple[Regions, Regions
     return batch
 
 
-def _decided(study: Study, number: int, key: str, by: str, now: Possible | None) -> list[Asked]:
+def _decided(
+    study: Study, number: int, key: str, by: str, now: Possible | None, planned: Sequence[Labels]
+) -> list[Asked]:
     """Decide on the next trials, and return them."""
     before = state = study._state
     checks.within_budget(state, number)
-    for _ in range(number):
-        state = select.ask(state, by, key, now=now)
+    for labels in planned:
+        state = select.ask(state, by, key, now=now, labels=labels)
     if number > 1:
         state = select.as_route(before, state, by)
     study._commit(state)
@@ -113,6 +124,7 @@ def tell(
     time: float | None,
     slopes: Slopes | None,
     minus: RegionLike | None,
+    labels: LabelsLike = None,
 ) -> None:
     """Record the measurement of a trial: see `Study.tell`."""
     with study._writing(partly=True):
@@ -120,7 +132,8 @@ def tell(
         asked = asked_trial(study, trial)
         value, sem = checks.measured(state, value, sem, note)
         spent = None if time is None else checks.time_spent(state, time)
-        fact = Told(asked.number, value, sem, note, spent)
+        fact = Told(asked.number, value, sem, note, spent, labels=merged(asked.labels, checked_labels(labels)))
+        needed(state, fact.labels, "a reading")
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
             fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
@@ -133,7 +146,7 @@ def tell(
             region = state.region(asked.row)
             taken = spent or asked.time
             seen = Observed(
-                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note
+                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note, fact.labels
             )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
@@ -158,7 +171,8 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
         return False
     event, told = _told(study, asked.number, late)
     slopes = tuple(part for part in state.events[event] if isinstance(part, Observed) and part is not told)
-    same = (earlier.value, earlier.sem, told.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
+    was = earlier.value, earlier.sem, told.minus, slopes, earlier.labels
+    same = was == (fact.value, fact.sem, fact.minus, beside, fact.labels)
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
@@ -180,7 +194,13 @@ def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Told
 
 
 def correct(
-    study: Study, trial: Trial | Observation | int, value: float, sem: float | None, note: str, by: str | None
+    study: Study,
+    trial: Trial | Observation | int,
+    value: float,
+    sem: float | None,
+    note: str,
+    by: str | None,
+    labels: LabelsLike = None,
 ) -> None:
     """Replace a value that was told or observed by mistake: see `Study.correct`."""
     with study._writing(partly=True):
@@ -189,8 +209,9 @@ def correct(
         by_which = study._state.observed[number][1].feedback if observed else None
         value, sem = checks.measured(study._state, value, sem, note, by_which)
         now = value, was.sem if sem is None else sem, note or was.note
-        if now != (was.value, was.sem, was.note):
-            _amend(study, Corrected(number, observed, *now, _who(by)), value)
+        mended = merged(was.labels, checked_labels(labels))
+        if (*now, mended) != (was.value, was.sem, was.note, was.labels):
+            _amend(study, Corrected(number, observed, *now, _who(by), mended), value)
 
 
 def retract(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
@@ -303,6 +324,7 @@ def observe(
     time: float | None,
     minus: RegionLike | None,
     note: str,
+    labels: LabelsLike = None,
 ) -> Observation:
     """Record an earlier or external measurement of any region: see `Study.observe`."""
     with study._writing(partly=True):
@@ -315,10 +337,12 @@ def observe(
         checks.usable(study._state, seen, other, sem)
         number = len(study._state.observed)
         spent = checks.time_spent(study._state, time) or 1.0
-        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note)
+        given_labels = checked_labels(labels)
+        needed(study._state, given_labels, "an observation")
+        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note, labels=given_labels)
         study._commit(commands.observe(study._state, [fact]))
         _log_measurement(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, note, other, study.id)
+    return Observation(number, seen, value, sem, note, other, study.id, given_labels)
 
 
 def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:

@@ -54,6 +54,17 @@ def nothing_again(state: State, at: int) -> None:
     """Return again what an operation without a result returned."""
 
 
+def all_observed_again(study: Study) -> Callable[[State, int], list[Observation]]:
+    """Return what returns again the observations that a transaction made."""
+
+    def again(state: State, at: int) -> list[Observation]:
+        before = sum(isinstance(event, Observed) for past in state.events[:at] for event in past)
+        number = sum(isinstance(event, Observed) for event in state.events[at])
+        return list(study.observations[before : before + number])
+
+    return again
+
+
 def observed_again(study: Study) -> Callable[[State, int], Observation]:
     """Return what returns again the observation that a transaction made."""
 

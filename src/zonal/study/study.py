@@ -34,6 +34,7 @@ from zonal.engine.events import (
     Transaction,
     Unblocked,
 )
+from zonal.engine.labels import LabelsLike
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
     Direction,
@@ -70,7 +71,7 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import operations, optimize, point_search, queries, recommend, signatures, sizes, summary
+from zonal.study import offsets, operations, optimize, point_search, queries, recommend, signatures, sizes, summary
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -141,6 +142,12 @@ class Study(metaclass=Named):
         The cost of the way from the last region: a function of two regions, or in a box a number, the cost per
         unit of distance between centres. The last region is that of the last trial of the same ``by``, or else of
         any.
+    offsets : sequence of str, optional
+        The labels of readings that have an offset of their own, such as ``["plate", "day"]``: see `tell`. Each
+        offset is an unknown number of mean zero, their size is learned, and it may be zero. What is predicted is at
+        offset zero. "source" is for observations from elsewhere: see `observe_study`.
+    drift : bool
+        Whether readings may drift slowly, in the order in which they come in.
     cost_unit : str
         The unit of costs, for tables and messages.
 
@@ -510,6 +517,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike = None,
     ) -> Trial: ...
     @overload
     def ask(
@@ -520,6 +528,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]: ...
     def ask(
         self,
@@ -529,6 +538,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`.
 
@@ -552,6 +562,9 @@ class Study(metaclass=Named):
         avoid : region or list of regions, optional
             What is not possible now: the trial's region overlaps none of them. Judged is the region itself, not
             what a `Beam` sees beyond it.
+        labels : mapping, or list of mappings, optional
+            Labels of the readings to come, as far as they are known before, such as the plate: one mapping for all
+            trials, or one for each. `tell` may add to them and replace them.
 
         Examples
         --------
@@ -562,13 +575,19 @@ class Study(metaclass=Named):
         >>> study.ask(within=[(0.2, 0.6)]).region.name
         'x 0.25..0.5'
         """
-        trials = self._ask(n, key, by, within, avoid)
+        trials = self._ask(n, key, by, within, avoid, labels)
         return trials[0] if n is None else trials
 
     def _ask(
-        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+        self,
+        n: int | None,
+        key: str,
+        by: str | None,
+        within: RegionsLike,
+        avoid: RegionsLike,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]:
-        return operations.ask(self, n, key, by, within, avoid)
+        return operations.ask(self, n, key, by, within, avoid, labels)
 
     def tell(
         self,
@@ -580,6 +599,7 @@ class Study(metaclass=Named):
         time: float | None = None,
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -609,6 +629,10 @@ class Study(metaclass=Named):
             instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
             replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
             not include it.
+        labels : mapping, optional
+            Labels of the reading, such as ``{"plate": 3, "day": "Mon"}``: text, or whole numbers, which become
+            text. Those that the study's ``offsets`` name are required, here or in `ask`. A difference has no
+            offset.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -628,7 +652,7 @@ class Study(metaclass=Named):
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus),
+            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus, labels),
             signatures.nothing_again,
         )
 
@@ -639,6 +663,7 @@ class Study(metaclass=Named):
         sem: float | None = None,
         note: str = "",
         *,
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -657,6 +682,8 @@ class Study(metaclass=Named):
             Standard error of this one measurement; by default as it was told.
         note : str
             A note kept with the trial, for example why; by default as it was told.
+        labels : mapping, optional
+            Labels that were wrong; the others stay.
         by : str, optional
             Who corrects it; by default the user of this process.
         key : str
@@ -676,7 +703,7 @@ class Study(metaclass=Named):
             None,
             key,
             Corrected,
-            lambda study: operations.correct(study, trial, value, sem, note, by),
+            lambda study: operations.correct(study, trial, value, sem, note, by, labels),
             signatures.nothing_again,
         )
 
@@ -816,6 +843,7 @@ class Study(metaclass=Named):
         time: float | None = None,
         minus: RegionLike | None = None,
         note: str = "",
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> Observation:
@@ -842,6 +870,9 @@ class Study(metaclass=Named):
             The value is a difference: the region minus this one. Its standard error is required.
         note : str
             A note kept with the observation.
+        labels : mapping, optional
+            As for `tell`. With ``{"source": "2019"}``, and "source" among the study's ``offsets``, it came from
+            elsewhere, with an offset of its own, and needs no other label.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -861,8 +892,55 @@ class Study(metaclass=Named):
             by,
             key,
             Observed,
-            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note),
+            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note, labels),
             signatures.observed_again(self),
+        )
+
+    def observe_study(
+        self,
+        other: Study,
+        *,
+        labels: LabelsLike = None,
+        scale: float = 1.0,
+        by: str | None = None,
+        key: str = "",
+    ) -> list[Observation]:
+        """Record all averages of another study on the same space, such as last year's, as observations of a source.
+
+        The source has an offset of learned size; among the models is one in which it measured another function, so
+        that a source that is of no use does little harm. Standard errors, or the noise of the other study, come
+        along. Differences and slopes do not. Until this study has readings of its own, nothing tells the offset.
+
+        Parameters
+        ----------
+        other : Study
+            Of a space in which regions have the same coordinates.
+        labels : mapping, optional
+            Labels of all its readings; by default ``{"source": <its name>}``. The study's ``offsets`` must name
+            "source".
+        scale : float
+            What its values are multiplied by, for other units.
+        by : str, optional
+            Who brought them in, kept in the history.
+        key : str
+            The caller's name for this request; repeating it returns the same observations.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> given = dict(budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> earlier, study = zn.Study([(0, 1)], **given), zn.Study([(0, 1)], offsets=["source"], **given)
+        >>> earlier.tell(earlier.ask(), 0.7)
+        >>> [seen.value for seen in study.observe_study(earlier, labels={"source": "2019"})]
+        [0.7]
+        """
+        return signatures.signed(
+            self,
+            by,
+            key,
+            Observed,
+            lambda study: offsets.observe_study(study, other, labels, scale),
+            signatures.all_observed_again(self),
         )
 
     def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None, key: str = "") -> list[Trial]:
@@ -1472,6 +1550,25 @@ class Study(metaclass=Named):
         [0.25, 0.35, 0.5, 0.71, 1.0]
         """
         return sizes.sizes(self)
+
+    def offsets(self) -> Listing:
+        """Return what is known of the offset of each label as a table, largest first.
+
+        The columns are the label, its value, the posterior mean and standard deviation of its offset, how many
+        readings have it, and the same in words. Of a drift there are up to five rows, for readings from the first
+        to the last.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1, offsets=["plate"])
+        >>> for _ in range(8):
+        ...     trial = study.ask()
+        ...     study.tell(trial, 1.0 + 2 * (trial.number % 2), labels={"plate": trial.number % 2})
+        >>> [(value, mean > 0) for value, mean in zip(study.offsets()["value"], study.offsets()["offset"])]
+        [('1', True), ('0', False)]
+        """
+        return offsets.offsets(self)
 
     def plot(self, kind: Kind | None = None, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the study: see `zonal.plotting.plot`.
