@@ -190,7 +190,7 @@ class Tree(Nodes):
         learned_noise: float,
         counts: Mapping[int, int],
         pending: Mapping[int, Pending],
-        label_slots: Mapping[int, Sequence[int]],
+        label_slots: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         """Add columns to a table of nodes.
 
@@ -201,7 +201,7 @@ class Tree(Nodes):
         self.__dict__ = {**vars(nodes)}  # its columns
         self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
         self._rewards, self._measured_slots, self._learned_noise = rewards, measured_slots, learned_noise
-        self._counts, self.pending, self._label_slots = counts, pending, label_slots
+        self._counts, self.pending, self._label_slots = counts, pending, label_slots or {}
 
     def _twin(self) -> Tree:
         """Return a copy that shares all columns."""

@@ -35,7 +35,7 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
-from zonal.gp.offsets import MIDDLE, OffsetGrid
+from zonal.gp.offsets import MIDDLE, UNRELATED, OffsetGrid
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
@@ -274,7 +274,13 @@ class GridSearch:
         """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
         family, steps = cell
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
-        return cells + [(other, steps) for other in range(len(self._families)) if other != family]
+        cells += [(other, steps) for other in range(len(self._families)) if other != family]
+        at = None if self._offsets is None else self._offsets.spec.source
+        if at is not None:  # a source may measure another function whatever its offset
+            at += self._d
+            others = (0, MIDDLE) if steps[at] == UNRELATED else (UNRELATED,)
+            cells += [(family, (*steps[:at], level, *steps[at + 1 :])) for level in others]
+        return cells
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE = "source"  # the label of another campaign; readings of this one need not have it
 SIZES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of offsets, in standard deviations of f
+UNRELATED = len(SIZES)  # the level at which a source measured another function
 FIRST_SIZE, MIDDLE = 0.3, 3  # of the rewards' std, before there is a fit; the level at which a search starts too
 NONE = 0.5  # prior weight of size zero; the others share the rest
 DRIFT_SHARE, SHORTEST_DRIFT = 0.5, 5.0  # the drift's lengthscale: of the readings that are paid for, and at least
@@ -47,13 +48,18 @@ class OffsetSpec(NamedTuple):
         """The number of grid points of each size; a source has one more, at which it measured another function."""
         return tuple(len(SIZES) + (name == SOURCE) for name in self.names) + (len(SIZES),) * (self.lengthscale > 0)
 
+    @property
+    def source(self) -> int | None:
+        """Which offset is that of sources, if one is."""
+        return self.names.index(SOURCE) if SOURCE in self.names else None
+
     def size(self, level: int) -> float:
         """Return the size of a level, in standard deviations of f."""
         return SIZES[min(level, len(SIZES) - 1)]
 
     def unrelated(self, levels: Sequence[int]) -> bool:
         """Tell whether a source measured another function at these levels."""
-        return any(level >= len(SIZES) for level in levels)
+        return any(level == UNRELATED for level in levels)
 
     def log_prior(self, levels: Sequence[int]) -> float:
         """Return the log of the prior weight of some levels."""
@@ -131,8 +137,7 @@ def compared(spec: OffsetSpec, rows: Shifts, columns: Shifts | None) -> tuple[tu
     if spec.lengthscale:
         alike.append(_drift(spec.lengthscale, rows, columns))
     foreign = None
-    if SOURCE in spec.names and columns is not None:
-        at = spec.names.index(SOURCE)
+    if (at := spec.source) is not None and columns is not None:
         differs: Flags = np.not_equal.outer(rows.codes[at], columns.codes[at])
         foreign = differs if differs.any() else None
     return tuple(alike), foreign
