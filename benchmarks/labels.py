@@ -1,11 +1,11 @@
 """Plates, labels that mean nothing, drift and an old survey: what they cost, and what saying so brings back.
 
-``python -m benchmarks.labels [RUNS]`` plays RUNS campaigns (30) of 40 measurements of f1, f2 and f3, each shifted at
-random, everything learned. Rewards have noise .1. It compares clean readings, readings of eight plates with offsets
-of standard deviation .3 (ten readings in a row are of two plates), said and not said, random labels, a drift of .5,
-and an old survey of 40 regions that reads .3 too high, or is of another function. A campaign takes about half a
-second. Regrets are means with their standard errors; "within" is how often the truth lies within two stated standard
-deviations.
+``python -m benchmarks.labels [RUNS]`` plays RUNS campaigns (30) of 40 measurements of f1, f2 and f3, each shifted
+at random, everything learned. Rewards have noise .1. It compares clean readings, readings of eight plates with
+offsets of standard deviation .3 (one plate after the other, or at random), said and not said, labels without
+meaning, a drift of .5, and an old survey of 40 regions that reads .3 too high, or is of another function. A
+campaign takes about half a second. Regrets are means with their standard errors; "within" is how often the truth
+lies within two stated standard deviations.
 """
 
 from __future__ import annotations

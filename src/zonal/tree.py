@@ -291,7 +291,10 @@ class Tree(Nodes):
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of the rewards told of some nodes, and its standard error."""
-        slots, more = self._measured_slots[rows].tolist(), [self._label_slots.get(row, ()) for row in rows.tolist()]
+        slots, more = (
+            self._measured_slots[rows].tolist(),
+            [self._label_slots.get(row, ()) for row in rows.tolist()],
+        )
         told = [
             self._rewards.told_mean(slot, self._learned_noise, others)
             for slot, others in zip(slots, more, strict=True)

@@ -28,10 +28,11 @@ T = TypeVar("T")
 
 
 class Limits(TypedDict):
-    """What is possible now, and what is not."""
+    """What is possible now, what is not, and labels that are known before."""
 
     within: list[Region] | None
     avoid: list[Region] | None
+    labels: dict[str, str]
 
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
@@ -50,6 +51,7 @@ observation_option = click.option(
 @options.decimal_option
 @click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
 @click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
+@options.labels_option
 @options.json_option
 def ask(
     study: Study,
@@ -61,6 +63,7 @@ def ask(
     decimal: str | None,
     within: tuple[str, ...],
     avoid: tuple[str, ...],
+    labels: dict[str, str],
     as_json: bool,
 ) -> None:
     """Which regions to measure next.
@@ -71,7 +74,7 @@ def ask(
     """
     if pending and (within or avoid):
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
-    now = Limits(within=_places(study, within), avoid=_places(study, avoid))
+    now = Limits(within=_places(study, within), avoid=_places(study, avoid), labels=labels)
     file = None if sheet is None else SheetFile(sheet, separator, decimal)
     trials = list(study.pending) if pending else _ask(study, wanted, key, now)
     if file is not None:
@@ -159,6 +162,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
+@options.labels_option
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
@@ -175,6 +179,7 @@ def tell(
     spent: float | None,
     slopes: tuple[str, ...],
     minus: str | None,
+    labels: dict[str, str],
     sheet: Path | None,
     correct: bool,
     changed: bool,
@@ -186,7 +191,7 @@ def tell(
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
-    column minus of a sheet names the other region.
+    column minus of a sheet names the other region. A label is written --label plate=3; in a sheet it has a column.
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
@@ -198,7 +203,7 @@ def tell(
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
-    study.tell(trial, *told, note, time=spent, slopes=along, minus=off, by=by)
+    study.tell(trial, *told, note, time=spent, slopes=along, minus=off, labels=labels, by=by)
     options.echo_err(budget_line(study))
 
 
@@ -239,6 +244,9 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
 @click.option("--note", default="", help="A note kept with the observation.")
+@options.labels_option
+@click.option("--study", "other", type=options.FILE, help="All averages of another study, as of a source.")
+@click.option("--scale", type=float, default=1.0, help="What that study's values are multiplied by  [default: 1]")
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 @options.decimal_option
@@ -251,6 +259,9 @@ def observe(
     slope: str | None,
     minus: str | None,
     note: str,
+    labels: dict[str, str],
+    other: Path | None,
+    scale: float,
     sheet: Path | None,
     again: bool,
     decimal: str | None,
@@ -263,6 +274,11 @@ def observe(
     value, sem, note, and if needed slope and minus.
     """
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
+    if other is not None:
+        if region is not None or sheet is not None or stray:
+            raise click.UsageError("--study takes no REGION, and no --csv or --again.")
+        taken = study.observe_study(Study.open(other), labels=labels or None, scale=scale, by=by)
+        return options.echo_err(f"{counted(len(taken), 'measurement')} taken in.")
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
         return _observe_sheet(study, sheet, again, decimal)
@@ -271,7 +287,7 @@ def observe(
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
-    seen = study.observe(place, *told, seen_as, minus=off, note=note, by=by)
+    seen = study.observe(place, *told, seen_as, minus=off, note=note, labels=labels, by=by)
     options.echo_err(f"1 measurement taken in: observation {seen.number}.")
 
 
@@ -370,10 +386,18 @@ def allow(study: Study, region: str, by: str | None) -> None:
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
+@options.labels_option
 @observation_option
 @options.by_option
 def correct(
-    study: Study, trial: int | str, value: str, sem: str | None, note: str, observation: bool, by: str | None
+    study: Study,
+    trial: int | str,
+    value: str,
+    sem: str | None,
+    note: str,
+    labels: dict[str, str],
+    observation: bool,
+    by: str | None,
 ) -> None:
     """Replace a value that was told by mistake by another VALUE.
 
@@ -384,7 +408,7 @@ def correct(
     """
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
-    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note, by=by)
+    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note, labels=labels, by=by)
     now = operations.recorded(study, number, observation)
     told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
     options.echo_err(f"{told}. {budget_line(study)}")

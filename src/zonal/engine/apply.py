@@ -18,7 +18,7 @@ from zonal.engine.labels import label_of, planned_label
 from zonal.engine.trial_history import Source, outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
-from zonal.gp.offsets import Label
+from zonal.gp.offsets import SOURCE, Label
 from zonal.gp.stats import Reward
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, with_feedback
@@ -121,7 +121,8 @@ def _observe(state: State, event: events.Observed) -> None:
     """Record an external observation."""
     seen, minus = with_feedback(event.region, event.feedback), event.minus
     source = True, len(state.observed)
-    _set_order(state, source)
+    if SOURCE not in dict(event.labels):
+        _set_order(state, source)
     label = label_of(state, source, event.labels)
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback), label)
     _add_reward(state, slot, event, event.noise, event.time / state.created.time)

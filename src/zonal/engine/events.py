@@ -13,7 +13,6 @@ from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Node, Region
 
-
 Labels = tuple[tuple[str, str], ...]  # of a reading: names and texts, by name
 
 

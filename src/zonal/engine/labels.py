@@ -22,8 +22,9 @@ EXAMPLE = 'Pass for example labels={"plate": 3}.'
 def checked_names(given: Sequence[str]) -> tuple[str, ...]:
     """Check the names of the labels that have an offset, and return them."""
     fix = 'Pass a list such as offsets=["plate", "day"].'
-    require(not isinstance(given, str), "offsets must be a list of the names of labels", given, fix)
-    names = tuple(_short(name, "the name of a label", fix) for name in listed(given, "offsets must be a list", fix))
+    names = tuple(
+        _short(name, "the name of a label", fix) for name in listed(given, "offsets must be a list", fix)
+    )
     require(len(set(names)) == len(names), "offsets has a name twice", given, "Name each label once.")
     require(len(names) <= MOST_LABELS, f"at most {MOST_LABELS} labels can have an offset", given, "Name fewer.")
     return names

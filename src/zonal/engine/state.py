@@ -72,7 +72,9 @@ class State:
         self.told_counts: dict[int, int] = {}  # the number of trials told at each node, by row
 
         # The footprints that the posterior tracks, by slot: those of the nodes, and of other regions observed.
-        tracked = FunctionalIndex(layout, layout.cells(space, 0, self.cells), offset_spec(problem, self.n_affordable))
+        tracked = FunctionalIndex(
+            layout, layout.cells(space, 0, self.cells), offset_spec(problem, self.n_affordable)
+        )
         learns = problem.learner.learns
         self.feedback_slots: Ints | None = None  # by row, of what is measured where that is not the target
         if not problem.measures_target:

@@ -78,7 +78,16 @@ class ModelFitter:
         before, wider = None if state is None else state.fit, self._widening(total)
         correlate = frame.correlate(keys) if covariance is None else lambda *_: covariance
         return fit_posterior(
-            data, frame, unknowns, correlate, covariance, before, total, frame.models, wider, _offsets(data, tracked)
+            data,
+            frame,
+            unknowns,
+            correlate,
+            covariance,
+            before,
+            total,
+            frame.models,
+            wider,
+            _offsets(data, tracked),
         )
 
     def _widening(self, total: int) -> float:

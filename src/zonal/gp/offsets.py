@@ -1,7 +1,7 @@
 """Offsets of readings: what a plate, a day, another campaign, or a slow drift adds to them.
 
-A reading is a functional of f, plus an offset for each of its labels that has one, plus a drift in the order of the
-readings, plus noise. All are Gaussian, with mean zero and a learned size, and are integrated out: rows of the
+A reading is a functional of f, plus an offset for each of its labels that has one, plus a drift in the order of
+the readings, plus noise. All are Gaussian, with mean zero and a learned size, and are integrated out: rows of the
 posterior that share a label covary, and what is tracked of f is at offset zero. Sizes are on a grid that begins at
 zero, so that a label that means nothing costs little. What a source measured may also be another function, of
 which nothing follows for f.
@@ -125,7 +125,9 @@ class LabelledPairs(NamedTuple):
     foreign: Flags | None
 
 
-def compared(spec: OffsetSpec, rows: Shifts, columns: Shifts | None) -> tuple[tuple[Floats | None, ...], Flags | None]:
+def compared(
+    spec: OffsetSpec, rows: Shifts, columns: Shifts | None
+) -> tuple[tuple[Floats | None, ...], Flags | None]:
     """Return the covariances of unit offsets, and which pairs are of different sources.
 
     Without `columns`, each of `rows` is paired with itself.

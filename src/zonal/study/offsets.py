@@ -112,6 +112,15 @@ def _shifts(state: State, spec: OffsetSpec, labels: list[Label]) -> Shifts:
 
 def observe_study(study: Study, other: Study, labels: LabelsLike, scale: float) -> list[Observation]:
     """Record the averages of another study as observations of a source: see `Study.observe_study`."""
+    facts = facts_of_study(study, other, labels, scale)
+    with study._writing(partly=True):
+        first = len(study._state.observed)
+        study._commit(commands.observe(study._state, facts))
+    return list(study.observations[first:])
+
+
+def facts_of_study(study: Study, other: Study, labels: LabelsLike, scale: float) -> list[Observed]:
+    """Return the averages of another study as observations of a source, after checking."""
     is_study = isinstance(attribute(other, "_state"), State)
     require(is_study, "other must be a study", other, "Pass one that zn.Study made or opened.")
     given = checked_labels({SOURCE: other.path.stem if other.path else other.id} if labels is None else labels)
@@ -121,17 +130,15 @@ def observe_study(study: Study, other: Study, labels: LabelsLike, scale: float) 
     factor = positive_number(scale, "scale")
     facts = _facts(study, other, given, factor)
     require(facts, "the other study has no averages", other.measured, "Measure something there first.")
-    with study._writing(partly=True):
-        first = len(study._state.observed)
-        study._commit(commands.observe(study._state, facts))
-    return list(study.observations[first:])
+    return facts
 
 
 def _facts(study: Study, other: Study, labels: Labels, scale: float) -> list[Observed]:
     """Return the averages of another study as observations."""
     noise, facts = other._state.noise_std(), list[Observed]()
     for record, (*_, now) in history(other):
-        if now.value is None or record.minus is not None or (record.region.feedback or other.settings.feedback).slope:
+        by = record.region.feedback or other.settings.feedback
+        if now.value is None or record.minus is not None or by.slope:
             continue
         sem = now.sem
         if sem is None:  # as given or learned there
@@ -141,7 +148,6 @@ def _facts(study: Study, other: Study, labels: Labels, scale: float) -> list[Obs
             else:
                 row = other._state.asked[record.number].row
                 sem = float(noise[row]) / math.sqrt(record.time / other._state.created.time)
-        by = record.region.feedback or study.settings.feedback
         region = with_feedback(region_of(study, record.region), by)
         facts.append(Observed(region, scale * now.value, scale * sem, 0.0, by, note=now.note, labels=labels))
     return facts

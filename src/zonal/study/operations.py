@@ -146,7 +146,16 @@ def tell(
             region = state.region(asked.row)
             taken = spent or asked.time
             seen = Observed(
-                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note, fact.labels
+                region,
+                value,
+                sem,
+                0.0,
+                study.settings.feedback,
+                taken,
+                fact.minus,
+                asked.number,
+                note,
+                fact.labels,
             )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)

@@ -15,6 +15,8 @@ from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zonal.engine import checks
+from zonal.engine.events import Labels
+from zonal.engine.labels import checked_labels, merged
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import checked_feedback
 from zonal.engine.trial_history import Outcome
@@ -61,6 +63,7 @@ class FilledRow:
     cells: Mapping[str, str] = field(compare=False)  # by the columns of `zonal ask`; numbers with a decimal point
     minus: Region | None = None
     time: float | None = None
+    labels: Labels = ()
 
     def repeats(self, value: float | None, sem: float | None) -> bool:
         """Tell whether this value is known already: spreadsheets round, and an empty cell means no statement."""
@@ -92,8 +95,10 @@ class FilledRow:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
         sem = was.sem if self.repeats(value, was.sem) else self.sem
-        now = replace(self, value=value, sem=sem, note=self.note or was.note)
-        return now if (now.value, now.sem, now.note) != (was.value, was.sem, was.note) else None
+        labels = merged(was.labels, self.labels)
+        now = replace(self, value=value, sem=sem, note=self.note or was.note, labels=labels)
+        same = (now.value, now.sem, now.note, labels) == (was.value, was.sem, was.note, was.labels)
+        return None if same else now
 
 
 class NoteLeft(NamedTuple):
@@ -137,10 +142,11 @@ def told(
         sheet = answers(table, draft, correct, changed)
 
         def tell(number: int, filled: FilledRow) -> None:
-            draft.tell(number, filled.value, filled.sem, filled.note, minus=filled.minus, time=filled.time)
+            more = {"minus": filled.minus, "time": filled.time, "labels": dict(filled.labels)}
+            draft.tell(number, filled.value, filled.sem, filled.note, **more)  # type: ignore[arg-type]
 
         def amend(number: int, filled: FilledRow) -> None:
-            draft.correct(number, filled.value, filled.sem, filled.note, by=by)
+            draft.correct(number, filled.value, filled.sem, filled.note, labels=dict(filled.labels), by=by)
 
         wrong = _rows_wrong(watched(sheet.new, "telling"), tell)
         wrong += _rows_wrong(watched(sheet.corrected, "correcting"), amend)
@@ -165,7 +171,8 @@ def observed(
         taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
 
         def observe(place: Region, filled: FilledRow) -> None:
-            draft.observe(place, filled.value, filled.sem, place.feedback, minus=filled.minus, note=filled.note)
+            more = {"minus": filled.minus, "note": filled.note, "labels": dict(filled.labels)}
+            draft.observe(place, filled.value, filled.sem, place.feedback, **more)  # type: ignore[arg-type]
 
         refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
         return sheet
@@ -195,7 +202,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
 
     def read(cells: dict[str, str], row: int) -> None:
         number = _trial(cells["trial"], trials, cells.get("region", ""))
-        answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
+        answer, (was, past) = _answer(cells, row, "time" if times else "", labels), trials[number]
         if answer is not None and cells.get("minus"):
             other = region_of(study, place_of(study.space, cells["minus"]))
             checks.usable(study._state, was.region, other, answer.sem)
@@ -220,7 +227,16 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             sheet.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
     times = bool(study.settings.times) and "time" not in exact_columns(study.space)
-    _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
+    labels = label_columns(study)
+    _every_row(
+        table,
+        study.space,
+        ("trial", "value"),
+        read,
+        "recorded",
+        ("time",) if times else (),
+        tuple(labels.values()),
+    )
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:
@@ -270,7 +286,7 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
         region: Region = space.region(region_in_row(space, cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
-        answer = _answer(cells, row)
+        answer = _answer(cells, row, labels=labels)
         if answer is None:
             sheet.empty += 1
             return
@@ -280,8 +296,18 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         kind.append((region, replace(answer, minus=minus)))
         before.append((answer.value, answer.sem))
 
-    _every_row(table, space, ("value",), read, "taken in")
+    labels = label_columns(study)
+    _every_row(table, space, ("value",), read, "taken in", texts=tuple(labels.values()))
     return sheet
+
+
+def label_columns(study: Study) -> dict[str, str]:
+    """Return the columns of labels by their names: those with an offset, and others that readings have."""
+    used = {name: None for record, _ in history(study) for name, _ in record.labels}
+    names = dict.fromkeys([*study.settings.offsets, *used])
+    taken = {"trial", "region", "replicate", "value", "sem", "note", "time", "cost", "state", "earlier", *SEEN}
+    taken |= {"observation", *exact_columns(study.space)}
+    return {name: f"label {name}" if name in taken else name for name in names}
 
 
 def _sort(region: Region, minus: Region | None) -> tuple[Hashable, ...]:
@@ -312,9 +338,13 @@ def _every_row(
     read: Callable[[dict[str, str], int], T],
     done: str,
     more: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> list[T]:
-    """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
-    rows = list(_rows(table, exact_columns(space), needed))
+    """Return what every row contains; raise an error that lists every bad row.
+
+    `more` are further columns of numbers, and `texts` of texts.
+    """
+    rows = list(_rows(table, [*exact_columns(space), *texts], needed))
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
     numeric = ("value", "sem", *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
@@ -374,12 +404,21 @@ def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Sequence[Outcome]]
     return number
 
 
-def _answer(cells: dict[str, str], row: int, time: str = "") -> FilledRow | None:
-    """Return the measurement of a row, None if it has no value yet; `time` is the column for times, if any."""
+def _answer(
+    cells: dict[str, str],
+    row: int,
+    time: str = "",
+    labels: Mapping[str, str] = {},  # never changed
+) -> FilledRow | None:
+    """Return the measurement of a row, None if it has no value yet.
+
+    `time` is the column for times, if any; `labels` has columns of labels by name.
+    """
     if cells["value"].casefold() in NOT_YET:
         return None
     value, sem, spent = value_of(cells["value"]), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
-    return FilledRow(value, sem, cells.get("note", ""), row, cells, time=spent)
+    given = checked_labels({name: cells[column] for name, column in labels.items() if cells.get(column)})
+    return FilledRow(value, sem, cells.get("note", ""), row, cells, time=spent, labels=given)
 
 
 def value_of(cell: str) -> float:

@@ -144,7 +144,7 @@ class Study(metaclass=Named):
         any.
     offsets : sequence of str, optional
         The labels of readings that have an offset of their own, such as ``["plate", "day"]``: see `tell`. Each
-        offset is an unknown number of mean zero, their size is learned, and it may be zero. What is predicted is at
+        offset is an unknown number of mean zero; their size is learned, and may be zero. What is predicted is at
         offset zero. "source" is for observations from elsewhere: see `observe_study`.
     drift : bool
         Whether readings may drift slowly, in the order in which they come in.
@@ -905,7 +905,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         key: str = "",
     ) -> list[Observation]:
-        """Record all averages of another study on the same space, such as last year's, as observations of a source.
+        """Record all averages of another study on the same space, such as last year's, as of a source.
 
         The source has an offset of learned size; among the models is one in which it measured another function, so
         that a source that is of no use does little harm. Standard errors, or the noise of the other study, come

@@ -11,7 +11,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any, Concatenate, NoReturn, NotRequired, ParamSpec, TypedDict, TypeVar
@@ -23,6 +23,7 @@ from zonal import errors
 from zonal._types import Json
 from zonal.engine import checks
 from zonal.engine.events import Transaction
+from zonal.engine.labels import LabelsLike, checked_labels, planned_labels
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
@@ -30,6 +31,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
+from zonal.study.offsets import facts_of_study
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
@@ -56,6 +58,7 @@ class TrialAnswer(TypedDict):
     region: Mapping[str, tuple[int, int]]
     time: NotRequired[float]
     cost: NotRequired[float]
+    labels: NotRequired[dict[str, str]]
 
 
 class Refused(ZonalError, RuntimeError):
@@ -228,6 +231,7 @@ class Remote(Study):
             answer["replicate"],
             self.id,
             *spends,
+            tuple(sorted(answer.get("labels", {}).items())),
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
@@ -240,17 +244,51 @@ class Remote(Study):
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
-        return Observation(number, event.region, event.value, event.sem, event.note, event.minus, self.id)
+        parts = event.region, event.value, event.sem, event.note, event.minus, self.id, event.labels
+        return Observation(number, *parts)
 
     def _ask(
-        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+        self,
+        n: int | None,
+        key: str,
+        by: str | None,
+        within: RegionsLike,
+        avoid: RegionsLike,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]:
         number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
         limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
         now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
         token = errors.text(key, "key") or uuid.uuid4().hex
-        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
+        planned: Any = None if labels is None else [dict(part) for part in planned_labels(labels, number)]
+        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), labels=planned, **now)
         return [self._trial(trial) for trial in answer]
+
+    def observe_study(
+        self,
+        other: Study,
+        *,
+        labels: LabelsLike = None,
+        scale: float = 1.0,
+        by: str | None = None,
+        key: str = "",
+    ) -> list[Observation]:
+        """Record all averages of another study, each as one request; with a key they may be repeated."""
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        facts = facts_of_study(self, other, labels, scale)
+        return [
+            self.observe(
+                fact.region,
+                fact.value,
+                fact.sem,
+                fact.feedback,
+                note=fact.note,
+                labels=dict(fact.labels),
+                by=by,
+                key=f"{token} {at}",
+            )
+            for at, fact in enumerate(facts)
+        ]
 
     def _claim(self, number: int, by: str, worker: str) -> Trial | None:
         answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
@@ -328,6 +366,7 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
     "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),
+    "labels": lambda study, given: dict(checked_labels(given)) or None,
     "trials": lambda study, trials: [
         study._number(trial)
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")

@@ -218,6 +218,7 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
     "/sizes": lambda study: study.sizes().columns,
+    "/offsets": lambda study: study.offsets().columns,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,
     "/settings": _settings,

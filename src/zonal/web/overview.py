@@ -25,6 +25,7 @@ from zonal.engine.events import (
     Unblocked,
 )
 from zonal.engine.trial_history import Outcome, outcomes
+from zonal.gp.offsets import SOURCE
 from zonal.spaces import Region, SubsetRegion
 from zonal.storage.journal import Journal
 from zonal.study.history import recommended_after
@@ -131,6 +132,7 @@ class StudyOverview:
                 "region": self.place(asked),
                 "time": asked.time,
                 "cost": asked.cost,
+                "labels": dict(asked.labels),
             }
             for asked in self.pending
         ]
@@ -154,6 +156,7 @@ class StudyOverview:
             "target": repr(settings.judged),
             "pending": pending,
             "forbidden": self._forbidden(),
+            "offsets": [name for name in settings.offsets if name != SOURCE],
         }
 
     def _forbidden(self) -> Sequence[Mapping[str, Json]]:

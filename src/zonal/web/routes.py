@@ -78,6 +78,7 @@ BY = {"by": described_as("Who does it; by default the client's address.", **TEXT
 KEY = {"key": described_as("As the header Idempotency-Key: repeating the request does nothing.", **TEXT)}
 SIGNED = {"by": described_as("Who does it; kept in the history.", **TEXT), **KEY}
 TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
+LABELS = {"labels": described_as('Labels of the reading: {"plate": 3, "day": "Mon"}.', type="object")}
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
 SLOPES = {
     "slopes": described_as('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')
@@ -105,14 +106,15 @@ STREAM = "text/event-stream"
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
-          {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW}),
+          {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW,
+           "labels": described_as("Labels of the readings to come: one object for all trials, or a list.")}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
-          {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, ("value",), ""),
+          {**MEASURED, **TIME, **SLOPES, **MINUS, **LABELS, **SIGNED}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
-          {**MEASURED, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
+          {**MEASURED, **LABELS, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/fail", "fail", "Fail a trial that could not be measured.",
@@ -124,7 +126,7 @@ ROUTES = (
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region", "value"),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **LABELS, **SIGNED}, ("region", "value"),
           "observation"),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
           {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
@@ -141,6 +143,7 @@ ROUTES = (
     Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
           {"k": whole(1, MAX_TRIALS, default=1), "theta": NUMBER, **WHERE}),
     Route("GET", "/sizes", "sizes", "The best region of every size."),
+    Route("GET", "/offsets", "offsets", "What is known of the offsets of plates, days, sources and drift."),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.", LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.", LIMIT),
     Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",

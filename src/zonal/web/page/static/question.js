@@ -112,6 +112,15 @@ function form(page, now) {
       head.cost?.times.length > 0 &&
         field("time", words.labelled("time, if another", head.cost.unit), { inputmode: "decimal" }, true),
     ),
+    head.offsets.length > 0 &&
+      h(
+        "div",
+        { class: head.offsets.length > 1 ? "row" : "row one" },
+        head.offsets.map((name, i) => {
+          const before = view.draft?.[`label-${i}`] ?? now.labels[name] ?? labelled[name] ?? "";
+          return field(`label-${i}`, name, { value: before, required: true, maxlength: 200 });
+        }),
+      ),
     view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
     h(
       "div",
@@ -318,8 +327,11 @@ function possible({ study, view }) {
   );
 }
 
+/** The labels told last: the next reading is often of the same plate, or day. */
+let labelled = {};
+
 /** Read the form, or say what is wrong: {measured} or {field, text}. */
-function read(draft) {
+function read(draft, offsets) {
   const wrong = (field, text) => ({ field, text });
   const value = words.typed(draft.value, "A value");
   if (value.error) {
@@ -335,7 +347,11 @@ function read(draft) {
   }
   const time = draft.time?.trim() ? words.typed(draft.time, "A time", "30") : { value: null };
   if (time.error) return wrong("time", time.error);
-  return { measured: { value: value.value, sem: sem.value, note: draft.note, time: time.value } };
+  const labels = Object.fromEntries(offsets.map((name, i) => [name, draft[`label-${i}`].trim()]));
+  const missing = offsets.findIndex((name) => !labels[name]);
+  if (missing >= 0) return wrong(`label-${missing}`, `Write the ${offsets[missing]} of this reading.`);
+  const measured = { value: value.value, sem: sem.value, note: draft.note, time: time.value };
+  return { measured: offsets.length ? { ...measured, labels } : measured };
 }
 
 async function submit(page, event) {
@@ -347,7 +363,7 @@ async function submit(page, event) {
     question(page);
     $(`field-${field}`)?.select();
   };
-  const { measured, field, text } = read(draft);
+  const { measured, field, text } = read(draft, study.head.offsets);
   if (!measured) return refuse(field, text);
   const now = study.head.pending.find((trial) => trial.trial === view.current);
   if (!now) return;
@@ -362,6 +378,7 @@ async function submit(page, event) {
     return;
   }
   view.draft = draft;
+  labelled = measured.labels ?? labelled;
   if (await introduced()) await page.act(`trials/${now.trial}/tell`, measured, refuse);
 }
 
