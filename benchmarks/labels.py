@@ -71,7 +71,7 @@ class Run:
         regret = aggregated_regret(self.exact, best.region, self.best)
         return Outcome(regret, abs(truth - best.mean) <= 2 * best.std, seconds)
 
-    def survey(self, study: zn.Study, f: zn.RewardFunction) -> None:
+    def survey(self, study: zn.Study, f: Callable[[Any], Any]) -> None:
         """Observe an old survey: equal parts of the axis, all biased."""
         measure = zn.simulate(f, FEEDBACK, noise=NOISE, rng=self.seed + 1)
         for part in range(SURVEY):
@@ -101,7 +101,8 @@ def cases(run: Run) -> dict[str, Outcome]:
     def said_mixed(number: int) -> dict[str, Any]:
         return {"plate": int(run.random_plates[number])}
 
-    plate, source = {"offsets": ["plate"]}, {"offsets": ["source"]}
+    plate: dict[str, Any] = {"offsets": ["plate"]}
+    source: dict[str, Any] = {"offsets": ["source"]}
     return {
         "clean": run.play(),
         "plates, not said": run.play(on_plate),

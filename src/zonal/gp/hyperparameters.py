@@ -245,10 +245,10 @@ class GridSearch:
             heights, means = self._evidence(self._correlate(family, axes) for family, axes in parameters)
         else:
             heights, means = self._evidence(map(self._shifted, fresh, families, self.axes(steps)))
-            priors = [
+            priors = tuple(
                 prior + self._offsets.spec.log_prior(cell[self._d :])
                 for prior, (_, cell) in zip(priors, fresh, strict=True)
-            ]
+            )
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))

@@ -91,7 +91,7 @@ class Model:
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
-        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
+        facts: dict[str, object] = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
         facts |= {"sizes of offsets": self.offsets} if self.offsets else {}
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
