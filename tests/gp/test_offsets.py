@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def index_of(frame: ModelSpace, space: zn.Box) -> FunctionalIndex:
     return tracked
 
 
-def footprints(space: zn.Box, places: list[float]) -> object:
+def footprints(space: zn.Box, places: list[float]) -> Any:
     """Return points as regions that are seen at their centre."""
     regions = [with_feedback(space.region([(place - 0.05, place + 0.05)]), zn.Center()) for place in places]
     return footprints_of(regions, zn.Center())

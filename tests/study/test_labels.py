@@ -25,6 +25,11 @@ def height(region: zn.Region) -> float:
     return float(np.sin(5 * region.center[0]))
 
 
+def shown(study: zn.Study) -> Any:
+    """Return the table of offsets."""
+    return study.offsets()
+
+
 def campaign(n: int = 9, **settings: Any) -> zn.Study:
     """Return a study whose readings are of three plates in turn, each with its offset."""
     study = zn.Study([(0, 1)], budget=20, rng=1, **{"offsets": ["plate"], **GIVEN, **settings})
@@ -37,7 +42,7 @@ def campaign(n: int = 9, **settings: Any) -> zn.Study:
 
 def test_offsets_are_learned_and_said_in_words() -> None:
     study = campaign(18)
-    table = study.offsets()
+    table = shown(study)
     assert list(table["label"]) == ["plate"] * 3
     known = dict(zip(table["value"], table["offset"], strict=True))
     centred = np.array([known[str(plate)] for plate in range(3)])
@@ -64,12 +69,12 @@ def test_a_replay_a_file_and_an_export_have_the_same_offsets(settings: dict[str,
     study.retract(3)
     again = zn.Study.replay(study.settings, study.events)
     assert again.recommend() == study.recommend()
-    assert again.offsets().columns == study.offsets().columns
+    assert shown(again).columns == shown(study).columns
     study.save(tmp_path / "labels.db")
     assert zonal("verify", str(tmp_path / "labels.db")).exit_code == 0
     for copy in (zn.Study.open(tmp_path / "labels.db"), imported(exported(study).encode())):
         assert copy.trials == study.trials
-        np.testing.assert_allclose(copy.offsets()["offset"], study.offsets()["offset"], atol=1e-7)
+        np.testing.assert_allclose(shown(copy)["offset"], shown(study)["offset"], atol=1e-7)
 
 
 def test_a_label_that_is_mended_is_as_if_it_had_been_right() -> None:
@@ -87,7 +92,7 @@ def test_a_label_that_is_mended_is_as_if_it_had_been_right() -> None:
     wrong.correct(mended, mended.value, labels={"plate": 1})
     places = [[(low, low + 0.1)] for low in np.linspace(0, 0.9, 10)]
     np.testing.assert_allclose(wrong.predict(places).mean, right.predict(places).mean, atol=1e-7)
-    np.testing.assert_allclose(sorted(wrong.offsets()["offset"]), sorted(right.offsets()["offset"]), atol=1e-7)
+    np.testing.assert_allclose(sorted(shown(wrong)["offset"]), sorted(shown(right)["offset"]), atol=1e-7)
     assert dict(wrong.observations[4].labels) == {"plate": "1"}
 
 
@@ -96,7 +101,7 @@ def test_a_retracted_reading_leaves_nothing_of_its_label() -> None:
     trial = study.ask()
     study.tell(trial, 50.0, labels={"plate": "once"})
     study.retract(trial)
-    assert "once" not in study.offsets()["value"]
+    assert "once" not in shown(study)["value"]
     assert campaign(9).predict([[(0, 0.5)]]).mean == pytest.approx(study.predict([[(0, 0.5)]]).mean, abs=1e-7)
 
 
@@ -117,16 +122,16 @@ def test_numbers_and_their_text_are_one_label() -> None:
     study = campaign(0)
     for plate in (3, "3", " 3 "):
         study.tell(study.ask(), 1.0, labels={"plate": plate})
-    assert list(study.offsets()["value"]) == ["3"]
+    assert list(shown(study)["value"]) == ["3"]
 
 
 def test_a_difference_has_no_offset() -> None:
     study = campaign(6)
-    before = study.offsets()["readings"]
+    before = shown(study)["readings"]
     trial = study.ask()
     study.tell(trial, 0.3, sem=0.1, minus=[(0.0, 0.1)], labels={"plate": 0})
     assert zn.Study.replay(study.settings, study.events).recommend() == study.recommend()
-    assert sum(study.offsets()["readings"]) == sum(before) + 1
+    assert sum(shown(study)["readings"]) == sum(before) + 1
     study.correct(trial, 0.4, labels={"plate": 1})
     assert zn.Study.replay(study.settings, study.events).recommend() == study.recommend()
 
@@ -136,8 +141,8 @@ def test_a_drift_is_followed() -> None:
     for number in range(20):
         trial = study.ask()
         study.tell(trial, height(trial.region) + 0.1 * number)
-    drift = dict(zip(map(int, study.offsets()["value"]), study.offsets()["offset"], strict=True))
-    assert set(study.offsets()["label"]) == {"drift"}
+    drift = dict(zip(map(int, shown(study)["value"]), shown(study)["offset"], strict=True))
+    assert set(shown(study)["label"]) == {"drift"}
     assert drift[19] - drift[0] == pytest.approx(1.9, abs=0.4)
     assert zn.Study.replay(study.settings, study.events).recommend() == study.recommend()
 
@@ -151,7 +156,7 @@ def test_an_earlier_study_comes_in_with_an_offset() -> None:
     assert len(study.observations) == 16
     assert {record.sem for record in seen} == {0.1}
     study.optimize(lambda region: height(region))
-    (offset,), (source,) = study.offsets()["offset"], study.offsets()["value"]
+    (offset,), (source,) = shown(study)["offset"], shown(study)["value"]
     assert source == "2019"
     assert offset == pytest.approx(1.0, abs=0.2)
     with pytest.raises(InvalidInput, match="as a source"):

@@ -43,7 +43,9 @@ Storable: TypeAlias = "Plain | Part | Mapping[str, Storable] | Sequence[Storable
 Marker = Callable[[Storable], JsonObject | None]  # returns the mark of a value that is not stored; None if it is
 T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
-LEFT_OUT = frozenset(("labels", "offsets", "unrelated"))  # fields that are not stored where they are empty
+# Fields that are not stored where they are empty, by class.
+LEFT_OUT = {name: ("labels",) for name in ("Asked", "Told", "Observed", "Corrected")}
+LEFT_OUT["Model"] = ("offsets", "unrelated")
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
 MIN_PACKED = 64  # integers in a tuple, from which on it is stored as an array
@@ -143,7 +145,10 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
     if value is kind:
         return {"$": "class", "name": name}
     held = {part: getattr(value, part) for part in parts}
-    return {"$": name, **{part: encode(item, mark) for part, item in held.items() if item or part not in LEFT_OUT}}
+    for part in LEFT_OUT.get(name, ()):
+        if not held[part]:
+            del held[part]
+    return {"$": name, **{part: encode(item, mark) for part, item in held.items()}}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:
