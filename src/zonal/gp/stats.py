@@ -168,7 +168,7 @@ class ObservationStats(NamedTuple):
 
     def n_told(self, slot: int, more: Sequence[int] = ()) -> int:
         """Return how many rewards of a footprint (and of more) were told, not observed."""
-        lines = (item for each in (slot, *more) for item in self.lines.get(each, {}).items())
+        lines = (item for place in (slot, *more) for item in self.lines.get(place, {}).items())
         return sum(line.number for (_, observed), line in lines if not observed)
 
     def mean(self, slot: int) -> float:
@@ -177,7 +177,7 @@ class ObservationStats(NamedTuple):
 
     def told_mean(self, slot: int, noise: float, more: Sequence[int] = ()) -> tuple[float, float]:
         """Return the precision-weighted mean of the rewards told of a footprint (and more), its noise variance."""
-        return pooled([estimate for each in (slot, *more) for estimate in self._estimates(each, noise, TOLD)])
+        return pooled([estimate for place in (slot, *more) for estimate in self._estimates(place, noise, TOLD)])
 
     def exact(self, slot: int, variance: float) -> float | None:
         """Return the mean reward of a footprint if its noise variance is known and at most this; else None."""

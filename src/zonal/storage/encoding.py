@@ -44,7 +44,7 @@ Marker = Callable[[Storable], JsonObject | None]  # returns the mark of a value 
 T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
 # Fields that are not stored where they are empty, by class.
-LEFT_OUT = {name: ("labels",) for name in ("Asked", "Told", "Observed", "Corrected")}
+LEFT_OUT: dict[str, tuple[str, ...]] = {name: ("labels",) for name in ("Asked", "Told", "Observed", "Corrected")}
 LEFT_OUT["Model"] = ("offsets", "unrelated")
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))

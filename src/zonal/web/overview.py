@@ -156,7 +156,8 @@ class StudyOverview:
             "target": repr(settings.judged),
             "pending": pending,
             "forbidden": self._forbidden(),
-            "offsets": [name for name in settings.offsets if name != SOURCE],
+            "labels": list(settings.offsets),
+            "offsets": [name for name in settings.offsets if name != SOURCE],  # that every trial needs
         }
 
     def _forbidden(self) -> Sequence[Mapping[str, Json]]:
