@@ -35,7 +35,7 @@ def effort(name: str, landscape: Landscape, share: float = SHARE) -> tuple[int, 
 
 def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
-    skies = {"box": box(datasets.sky()), "a made sky": box(made_sky()), "HEALPix": healpix_tree()}
+    skies = {"box": box(datasets.sky()), "a synthetic sky": box(made_sky()), "HEALPix": healpix_tree()}
     with column_width():
         figure, axes = plt.subplots(3, 2, figsize=(11, 11), width_ratios=[1.7, 1], layout="constrained")
         for (sky, regrets), (name, landscape) in zip(axes, skies.items(), strict=True):
@@ -59,7 +59,7 @@ def main(runs: int, share: float, out: str) -> None:
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:
     """Draw the sky with the pointings and the patch found; of HEALPix the pixels' unit vectors."""
     if name != "HEALPix":
-        image = made_sky() if name == "a made sky" else datasets.sky()
+        image = made_sky() if name == "a synthetic sky" else datasets.sky()
         plot_map(study, ax, {"axes": ("sin_b", "l"), "values": image})
     else:
         x, y, z = landscape.space.features.T

@@ -114,7 +114,7 @@ def test_the_arrays_of_other_proteins_become_pools_with_the_noise_they_show() ->
         (
             "radio_telescope",
             0.0005,
-            ["box: 2 pointings for 4096 patches", "a made sky: 2 pointings", "HEALPix: 1 pointings"],
+            ["box: 2 pointings for 4096 patches", "a synthetic sky: 2 pointings", "HEALPix: 1 pointings"],
         ),
         pytest.param(
             "census",

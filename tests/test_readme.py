@@ -117,6 +117,20 @@ def test_every_public_method_of_a_study_has_an_example() -> None:
     assert [name for name, word in methods.items() if ">>> " not in (word.__doc__ or "")] == []
 
 
+WITHOUT_EXAMPLE = {"connect", "data", "simulation"}  # a server, and two modules, whose functions have theirs
+
+
+def test_every_public_name_has_an_example_that_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner()
+    for name in zn.__all__:
+        tries = runner.tries
+        for example in Examples(recurse=False).find(getattr(zn, name), name):
+            runner.run(example)
+        assert runner.tries > tries or name in WITHOUT_EXAMPLE or name.startswith("__"), name
+    assert runner.failures == 0
+
+
 def test_the_algorithm_in_one_file_finds_the_maximum(tmp_path: Path) -> None:
     text = (ROOT / "examples" / "gpoo_in_one_file.py").read_text()
     script = tmp_path / "remembering.py"  # what it would compute again and again

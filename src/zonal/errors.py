@@ -44,11 +44,28 @@ V = TypeVar("V")
 
 
 class ZonalError(Exception):
-    """Base of all errors that Zonal raises on purpose."""
+    """Base of all errors that Zonal raises on purpose.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> [issubclass(error, zn.ZonalError) for error in (zn.BudgetSpent, zn.InvalidInput, zn.TrialError)]
+    [True, True, True]
+    """
 
 
 class InvalidInput(ZonalError, ValueError):
-    """A value that cannot be used: the message gives the problem, the value and the fix."""
+    """A value that cannot be used: the message gives the problem, the value and the fix.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> try:
+    ...     zn.RBF(1.0, lengthscale=-0.1)
+    ... except zn.InvalidInput as error:
+    ...     print(error)
+    lengthscale must be positive; got -0.1. Pass a number above 0.
+    """
 
     def __init__(self, problem: str, value: object, fix: str) -> None:
         super().__init__(f"{problem}; got {_shown(value)}. {fix}")
@@ -77,7 +94,18 @@ def _revive(kind: type[InvalidInput], message: str) -> InvalidInput:
 
 
 class TrialError(ZonalError, ValueError):
-    """A trial that is unknown, already told or failed."""
+    """A trial that is unknown, already told or failed.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> try:
+    ...     study.tell(7, 0.3)
+    ... except zn.TrialError as error:
+    ...     print(error)
+    7 is not a trial of this study, which has asked for 0. Pass a trial that ask() returned, or its number.
+    """
 
 
 class UnknownTrial(TrialError):
@@ -85,11 +113,35 @@ class UnknownTrial(TrialError):
 
 
 class BudgetSpent(ZonalError, RuntimeError):
-    """More measurements were asked for than the budget allows."""
+    """More measurements were asked for than the budget allows.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=1)
+    >>> study.tell(study.ask(), 0.7)
+    >>> try:
+    ...     study.ask()
+    ... except zn.BudgetSpent as error:
+    ...     print(error)
+    the budget of 1 is used up: 1 measured, 0 pending. Call extend(n) for more.
+    """
 
 
 class Exhausted(ZonalError, RuntimeError):
-    """No region is left that may be measured."""
+    """No region is left that may be measured.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study(zn.Box([(0, 1)], smallest=1), budget=2, max_replicates=1)
+    >>> study.tell(study.ask(), 0.7)
+    >>> try:
+    ...     study.ask()
+    ... except zn.Exhausted as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    none of the 1 smallest regions may be asked for: max_replicates=1 measurements of each were made ...
+    """
 
 
 class CannotWrite(ZonalError, OSError):
@@ -101,19 +153,56 @@ class CannotWrite(ZonalError, OSError):
 
 
 class StudyFileError(ZonalError, OSError):
-    """A study's file that cannot be read, or must not or cannot be written."""
+    """A study's file that cannot be read, or must not or cannot be written.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> try:
+    ...     zn.Study.open("nowhere.db")
+    ... except zn.StudyFileError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    there is no file nowhere.db in ...
+    """
 
 
 class NumericalWarning(UserWarning):
-    """Rounding had to be repaired (a negative variance raised to zero), or an exact value contradicts others."""
+    """Rounding had to be repaired (a negative variance raised to zero), or an exact value contradicts others.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import zonal as zn
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", zn.NumericalWarning)  # stop instead
+    ...     study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    """
 
 
 class ModelWarning(UserWarning):
-    """The given kernel or noise does not fit the measurements."""
+    """The given kernel or noise does not fit the measurements.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import zonal as zn
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", zn.ModelWarning)  # it is only roughly right, and you know
+    ...     study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    """
 
 
 class SmoothnessWarning(UserWarning):
-    """A delta that grows with depth, which Assumption 3 of the paper rules out."""
+    """A delta that grows with depth, which Assumption 3 of the paper rules out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import zonal as zn
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", zn.SmoothnessWarning)
+    ...     study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    """
 
 
 def warn_user(complaint: Warning) -> None:

@@ -357,6 +357,16 @@ class TreeTable:
         Whether the user forbade it.
     reward : array of float
         Precision-weighted mean of the averages measured for this node itself; NaN if there is none.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> tree = study.tree
+    >>> tree.depth[:3], tree.count[:3]
+    (array([0, 1, 1]), array([0, 1, 1]))
     """
 
     depth: NDArray[np.int64]

@@ -375,7 +375,7 @@ def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
 
 
 def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
-    assert "all the same" in zonal("verify", sky).stderr
+    assert "every decision matches" in zonal("verify", sky).stderr
     lines = zonal("export", sky, "--format", "events").stdout.splitlines()
     told = next(at for at, line in enumerate(lines) if '"Told"' in line)
     changed = json.loads(lines[told])

@@ -53,7 +53,7 @@ def test_a_sheet_told_before_is_told_again_with_what_changed(dna: Path) -> None:
         "0 measured, 3 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
     )
     assert dna.read_bytes() == before
-    assert "all the same" in zonal("verify", dna).stderr
+    assert "every decision matches" in zonal("verify", dna).stderr
 
 
 def test_one_cell_of_a_row_changes_and_the_others_stay(dna: Path) -> None:
@@ -95,12 +95,12 @@ def test_single_trials_are_corrected_and_retracted_by_number(dna: Path) -> None:
     assert "trial 0 was retracted" in zonal("retract", dna, 0, code=1).stderr
     zonal("tell", dna, 0, "0.5")
     assert told(dna)[0] == ("measured", 0.5, None, "")
-    assert "all the same" in zonal("verify", dna).stderr
+    assert "every decision matches" in zonal("verify", dna).stderr
 
 
 def test_observations_have_numbers_of_their_own(dna: Path) -> None:
-    assert "1 measurement taken in: observation 0." in zonal("observe", dna, "NAN", "3.0").stderr
-    assert "1 measurement taken in: observation 1." in zonal("observe", dna, "NNA", "4.0", "--sem", 1).stderr
+    assert "Added 1 earlier measurement: observation 0." in zonal("observe", dna, "NAN", "3.0").stderr
+    assert "Added 1 earlier measurement: observation 1." in zonal("observe", dna, "NNA", "4.0", "--sem", 1).stderr
     assert "observation 0 was 3 and is 0.3 now." in zonal("correct", dna, 0, "0.3", "--observation").stderr
     assert "retracted: observation 1, 4 (sem 1)." in zonal("retract", dna, 1, "--observation").stderr
     assert "observation 1 was retracted" in zonal("correct", dna, 1, "0.3", "--observation", code=1).stderr
@@ -152,7 +152,7 @@ def test_a_correction_that_is_killed_is_made_once_or_not_at_all(dna: Path) -> No
             time.sleep(delay)
         run.kill()
         run.end()
-        assert "all the same" in zonal("verify", dna).stderr
+        assert "every decision matches" in zonal("verify", dna).stderr
     zonal(*tell)
     assert [value for _, value, *_ in told(dna)] == [0.1, 0.2, 0.3, 0.4]
     facts = [fact for event in zn.Study.open(dna).events for fact in event]

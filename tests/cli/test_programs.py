@@ -125,8 +125,8 @@ print(sys.argv[1], 0.25)
         ("print('hm', file=sys.stderr)", "it said nothing; its stderr:\n  hm"),
         ("print('about 0.3')", "it said 'about 0.3'. Its last line must be a value"),
         ("print('0,5')", "it said '0,5'. Its last line must be a value, or a value and a standard error, with"),
-        ("print('1,5 0,25')", "decimal points, not commas (LC_ALL=C often helps); its stderr is empty"),
-        ("print('0,5 apples')", "or a value and a standard error; its stderr is empty"),
+        ("print('1,5 0,25')", "decimal points, not commas (LC_ALL=C often helps); nothing on stderr"),
+        ("print('0,5 apples')", "or a value and a standard error; nothing on stderr"),
         ("print('9' * 100_000)", "it said '...9999"),  # too long to be kept whole, and so no value
         ("sys.stdout.write('0.5' + ' ' * 100_000)", "it said '...'"),
         ("print('nan')", "it said 'nan'"),

@@ -402,7 +402,7 @@ def test_slopes_and_differences_come_from_the_shell_and_go_through_sheets_and_ex
     assert minus == {5.3: None, -0.3: [[0.123456789, 0.2]], 1.8: None, -0.4: [[0.0, 0.1]], -0.9: None}
     zonal("export", "a.db", "--format", "events", "--out", "a.jsonl")
     zonal("import", "c.db", "a.jsonl")
-    assert "all the same" in zonal("verify", "c.db").output
+    assert "every decision matches" in zonal("verify", "c.db").output
     assert '"slope": "x"' in zonal("export", "a.db", "--format", "json").output
     for words, said in (
         (("observe", "a.db", "x=0..1", "1", "--slope", "x"), "needs a standard error"),

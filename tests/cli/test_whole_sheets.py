@@ -136,7 +136,7 @@ def test_a_note_is_kept_wherever_a_trial_ends() -> None:
     assert "too hot" in zonal("export", "a.db", "--format", "json").stdout
     again = zn.Study.replay(study.settings, study.events)
     assert again.trials == study.trials
-    assert "all the same" in zonal("verify", "a.db").stderr
+    assert "every decision matches" in zonal("verify", "a.db").stderr
     zonal("export", "a.db", "--format", "events", "--out", "e.jsonl")
     zonal("import", "copy.db", "e.jsonl")
     assert [one.note for one in zn.Study.open("copy.db").trials] == notes
@@ -160,7 +160,7 @@ def test_a_note_in_a_row_without_a_value_is_kept_and_stays_until_another_comes()
     study.refresh()
     assert [one.note for one in study.trials] == ["", "waits for the lamp", "leaked", "no, lost"]
     assert zn.Study.replay(study.settings, study.events).trials == study.trials
-    assert "all the same" in zonal("verify", "a.db").stderr
+    assert "every decision matches" in zonal("verify", "a.db").stderr
     with pytest.raises(zn.TrialError, match=r"trial 1 was told \(0.25\). Change its note with correct"):
         operations.annotate(study, 1, "late")
 
@@ -194,7 +194,7 @@ def test_no_note_of_a_sheet_is_dropped_without_a_word() -> None:
     study.refresh()
     assert [one.note for one in study.trials] == notes
     assert "note" not in zonal("tell", "a.db", "--csv", "a.csv").stderr
-    assert "all the same" in zonal("verify", "a.db").stderr
+    assert "every decision matches" in zonal("verify", "a.db").stderr
     fill("a.csv", trial=["0", "0", "", "", ""], value=[""] * 5, note=["wet", "dry", "", "", ""], region=[""] * 5)
     assert "a row above has this trial already" in zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
 

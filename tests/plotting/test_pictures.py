@@ -82,14 +82,14 @@ WANTED = {
     "points of one feature": "posterior mean of f",
     "one axis and symbols": "red",
     "plane": "measured",
-    "points of two features": "measured: larger circles, larger regions",
-    "areas with places": "measured: larger circles, larger regions",
+    "points of two features": "measured (circle size = region size)",
+    "areas with places": "measured (circle size = region size)",
     "cube": "measured",
     "two axes and symbols": "measured",
-    "points of four features": "measured: larger circles, larger regions",
-    "symbols": "measured: larger dots, more often",
+    "points of four features": "measured (circle size = region size)",
+    "symbols": "measured (larger dot: more often)",
     "dna": "",
-    "areas": "measured: larger dots, more often",
+    "areas": "measured (larger dot: more often)",
 }
 
 
@@ -292,7 +292,7 @@ def test_a_study_in_a_file_is_called_by_its_name(tmp_path: Path) -> None:
 def test_the_history_shows_what_was_the_best_after_each_measurement(name: str) -> None:
     study = study_of(name)
     ax = study.plot("history", new_axes())
-    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("average of the region")]
+    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("best region so far")]
     x, mean = (np.asarray(part) for part in line.get_data())
     np.testing.assert_array_equal(x, range(10))
     np.testing.assert_allclose(mean, [then.recommend(on_grid=True).mean for then in study.snapshot(*range(1, 11))])
@@ -309,7 +309,7 @@ def test_without_kept_answers_the_history_is_computed_at_some_moments(monkeypatc
     study = study_of("line")
     older = [tuple(event for event in call if not isinstance(event, Recommended)) for call in study.events]
     ax = zn.Study.replay(study.settings, older).plot("history", new_axes())
-    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("average of the region")]
+    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("best region so far")]
     assert list(np.asarray(line.get_data()[0])) == [0, 9]
 
 

@@ -320,10 +320,10 @@ def test_the_table_has_a_line_a_budget_and_one_for_chance() -> None:
     found = made([[2.0, 0.0], [4.0, 1.0], [6.0, 0.5]])
     assert str(found) == found.table()
     assert found.table().splitlines() == [
-        "measurements  mean regret   90% interval  median  9 in 10 below  mean in std of f",
-        "        none            3         3 .. 3       3              3               1.5",
-        "          10            4  0.628 .. 7.37       4            5.6                 2",
-        "          20          0.5      0 .. 1.34     0.5            0.9              0.25",
+        "measurements  mean regret   90% interval  median  90th percentile  mean in std of f",
+        "        none            3         3 .. 3       3                3               1.5",
+        "          10            4  0.628 .. 7.37       4              5.6                 2",
+        "          20          0.5      0 .. 1.34     0.5              0.9              0.25",
         "Few runs: the means of 3 campaigns may be far off. Simulate at least 10.",
     ]
     assert "Few runs" not in made([[float(run)] for run in range(10)]).table()

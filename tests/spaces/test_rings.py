@@ -384,7 +384,7 @@ def test_what_is_no_arc_is_refused(given: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"periodic": ["m"]}, "periodic names a continuous axis that is not there; got 'm'"),
+        ({"periodic": ["m"]}, "periodic= names an unknown continuous axis; got 'm'"),
         ({"periodic": True}, "periodic must name axes"),
         ({"periodic": ["l"], "scale": {"l": "log"}}, "axis l cannot be a ring: its scale is log"),
         ({"periodic": "l", "scale": {"l": "integer"}}, "axis l cannot be a ring: its scale is integer"),
@@ -394,7 +394,7 @@ def test_rings_that_cannot_be_are_refused(settings: dict[str, Any], problem: str
     for make in (zn.Box, zn.Product):
         with pytest.raises(zn.InvalidInput, match=problem):
             make({"l": (1, 180), "b": (0, 1)}, **settings)
-    with pytest.raises(zn.InvalidInput, match="not there; got 'dye'"):
+    with pytest.raises(zn.InvalidInput, match="unknown continuous axis; got 'dye'"):
         zn.Product({"dye": ["red", "green"], "x": (0, 1)}, periodic=["dye"])
 
 

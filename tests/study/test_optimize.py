@@ -168,7 +168,7 @@ def test_a_part_is_measured_and_the_rest_remains(workers: int | None) -> None:
         executor = None if workers is None else pool
         result = parts.optimize(measure, executor, n=4)
         assert (result.nfev, result.success, parts.remaining) == (4, True, 6)
-        assert result.message.startswith("the part asked for is spent: 4 of 10")
+        assert result.message.startswith("the measurements asked for are made: 4 of 10")
         result = parts.optimize(measure, executor, n=6)
     assert (result.nfev, result.success, parts.remaining) == (10, True, 0)
     assert result.message.startswith("the budget is spent: 10 of 10")

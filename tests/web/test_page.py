@@ -116,7 +116,7 @@ def the_script(tab: Tab) -> None:
     answer = tab.text("answer")
     assert re.search(r"\d\s±\s\d", answer)
     assert "under the model" in answer
-    assert "With nine chances in ten" in answer
+    assert "With 90 % probability" in answer
     keep(tab, "five-told")
     tab.checked()
     before, drawn = page.locator("#history svg").inner_html(), page.locator("#picture svg").inner_html()

@@ -287,4 +287,4 @@ def _stderr_text(err: str) -> str:
     text = text if len(text) <= SHOWN_ERROR else "..." + text[-SHOWN_ERROR:]
     harmful = {character for character in set(text) - {*"\n\t"} if unicodedata.category(character).startswith("C")}
     shown = text.translate({ord(character): character.encode("unicode_escape").decode() for character in harmful})
-    return "; its stderr:\n  " + shown.replace("\n", "\n  ") if text else "; its stderr is empty"
+    return "; its stderr:\n  " + shown.replace("\n", "\n  ") if text else "; nothing on stderr"

@@ -224,7 +224,7 @@ def _rehearsed(recipe: Recipe, plan: Plan) -> Iterator[str]:
     share = "" if priced else f" ({budget / number:.1%})"
     yield f"{plan['table']}: {number} smallest regions, a budget of {budget:g}{share}, noise {planned.about}"
     best = within_reach(landscape, settings.get("forbidden")).best()
-    yield f"best there is         {best.average:.6g}  {best.region.name}"
+    yield f"true best             {best.average:.6g}  {best.region.name}"
     rehearsal = rehearsal_of(landscape, budget, noise, runs, None, rng, plan["jobs"], progress=True, **settings)
     for name, campaigns in rehearsal.campaigns.items():
         if name.startswith("Zonal"):

@@ -74,7 +74,7 @@ def import_(path: Path, lines: Path) -> None:
 
 @study_command()
 def verify(study: Study) -> None:
-    """Decide everything again, and report the first difference.
+    """Replay the study, and report the first decision that differs.
 
     A difference is not damage: another release or machine may decide differently. The study continues from what
     was decided originally.
@@ -82,4 +82,4 @@ def verify(study: Study) -> None:
     difference = first_difference(study.settings, study.events)
     if difference:
         raise Refusal(f"decided again, the result differs: {difference}.", DIFFERENT)
-    echo_err(f"{len(study.events)} events decided again, all the same. {budget_line(study)}")
+    echo_err(f"{len(study.events)} events replayed: every decision matches. {budget_line(study)}")

@@ -278,7 +278,7 @@ def observe(
         if region is not None or sheet is not None or stray:
             raise click.UsageError("--study takes no REGION, and no --csv or --again.")
         taken = study.observe_study(Study.open(other), labels=labels or None, scale=scale, by=by)
-        return options.echo_err(f"{counted(len(taken), 'measurement')} taken in.")
+        return options.echo_err(f"Added {counted(len(taken), 'earlier measurement')}.")
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
         return _observe_sheet(study, sheet, again, decimal)
@@ -288,7 +288,7 @@ def observe(
     off = None if minus is None else sheets.place_of(study.space, minus)
     told = sheets.value_of(value), sheets.sem_of(sem or "")
     seen = study.observe(place, *told, seen_as, minus=off, note=note, labels=labels, by=by)
-    options.echo_err(f"1 measurement taken in: observation {seen.number}.")
+    options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:

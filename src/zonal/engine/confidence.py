@@ -48,6 +48,15 @@ class Outlook:
         By how much the true average of the recommended region is expected to improve.
     low, high : float
         The improvement lies between these with probability 0.9.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> study.outlook(5).n
+    5
     """
 
     n: int

@@ -24,6 +24,13 @@ class PerWeight:
     ----------
     std : float, optional
         Standard deviation of one measurement of a region of weight 1. A study learns it if it is not given.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> noise = zn.PerWeight(0.6)  # of a region of weight 1
+    >>> float(noise(zn.Points([[0.0], [1.0], [2.0], [3.0]]).region({"members": [0, 1, 2, 3]})))
+    0.3
     """
 
     std: float | None = None

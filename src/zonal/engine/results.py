@@ -44,6 +44,14 @@ class Trial:
         Of the measurement, including its time and the way to its region; 1 where measurements have no cost.
     labels : tuple of (name, text)
         Planned for its reading, or told with it.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> trial = study.ask()
+    >>> trial.number, trial.node, trial.region.name, trial.replicate
+    (0, (1, 0), 'x 0..0.5', 1)
     """
 
     number: int
@@ -85,6 +93,16 @@ class TrialRecord(Trial):
         As told or corrected, or why the value was retracted.
     minus : Region or None
         The region whose average was subtracted, if the value is a difference.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(1):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> (record,) = study.trials
+    >>> record.state, record.value
+    ('measured', 1.0)
     """
 
     state: State = "pending"
@@ -121,6 +139,16 @@ class Observation:
         The study it belongs to.
     labels : tuple of (name, text)
         Such as its source.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> study.observe([(0, 0.5)], 0.34, sem=0.1, note="last year")
+    Observation(number=0, region=<Region 'x 0..0.5'>, value=0.34, sem=0.1, note='last year', minus=None)
+    >>> (observation,) = study.observations
+    >>> observation.value, observation.note
+    (0.34, 'last year')
     """
 
     number: int
@@ -130,7 +158,7 @@ class Observation:
     note: str = ""
     minus: Region | None = None
     study: str = field(default="", compare=False, repr=False)
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,6 +185,18 @@ class Recommendation:
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
     the two is first read, from what was known when the region was recommended.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> best = study.recommend()
+    >>> best.node is None  # a window
+    True
+    >>> best.gap >= 0
+    True
     """
 
     region: Region
@@ -222,6 +262,16 @@ class RegionProbability:
         That its average lies beyond the threshold, under the model.
     sigma : float
         By how many standard deviations the mean lies beyond the threshold.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> first = study.above(0.5)[0]
+    >>> first.probability > 0.9
+    True
     """
 
     region: Region
@@ -248,6 +298,14 @@ class ConfidenceBands(NamedTuple):
         CI: with high probability the node's average lies within this distance of its posterior mean.
     variation : array
         delta(depth): f varies by at most this much within the node.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.5), noise=0.1, policy=zn.GPOO())
+    >>> bands = study.confidence_bands()
+    >>> bands.confidence.shape == bands.variation.shape
+    True
     """
 
     confidence: NDArray[np.float64]
@@ -276,6 +334,13 @@ class Result:
         Why it stopped.
     study : Study
         The study, to inspect or to continue.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> result = zn.maximize(lambda region: -abs(region.center[0] - 0.3), [(0, 1)], budget=9, noise=0.1, rng=0)
+    >>> result.nfev, result.success
+    (9, True)
     """
 
     region: Region

@@ -41,6 +41,12 @@ class Outcome(NamedTuple):
         The time really spent, if it was told.
     labels : tuple of (name, text)
         Of the reading; before there is one, those planned.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.Outcome(event=1, state="measured", value=0.3).state
+    'measured'
     """
 
     event: int

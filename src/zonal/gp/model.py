@@ -77,6 +77,13 @@ class Model:
         Standard deviations of the offsets of each label that has one, and of the drift last; empty if none has.
     unrelated : bool
         Whether what other sources measured is another function than f.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> study.model.noise, study.model.measurements
+    (0.1, 0)
     """
 
     kernel: Kernel

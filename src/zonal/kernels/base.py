@@ -269,6 +269,14 @@ class RBF(ProductKernel):
         Prior variance of f at a point, in squared value units.
     lengthscale : float or sequence of float
         In each axis's own units: one for all axes, or one per axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zonal as zn
+    >>> kernel = zn.RBF(variance=1.0, lengthscale=0.2)
+    >>> kernel(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(3)
+    array([[1.   , 0.607]])
     """
 
     profile = RBFProfile()  # along one axis at lengthscale one
@@ -293,6 +301,14 @@ class Matern(ProductKernel):
         As for `RBF`.
     nu : {0.5, 1.5, 2.5}
         Smoothness: f has no, one or two derivatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zonal as zn
+    >>> kernel = zn.Matern(1.0, lengthscale=0.2, nu=0.5)
+    >>> kernel(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(3)
+    array([[1.   , 0.368]])
     """
 
     nu: float = 2.5
@@ -318,6 +334,13 @@ class Categorical(Term):
         Prior variance of f at a point, in squared value units.
     correlation : float or sequence of float
         From 0 (symbols have nothing in common) to 1 (the axis does not matter): one for all axes, or one per axis.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study(zn.Sequences("ACGT", 4), budget=40, kernel=zn.Categorical(1.0, 0.3), noise=0.1)
+    >>> study.ask().region.name
+    'AANN'
     """
 
     variance: float

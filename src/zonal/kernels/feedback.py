@@ -85,6 +85,12 @@ class Feedback(ABC):
     ----------
     slope : str
         The axis along which a slope is measured; "" for averages.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> [isinstance(feedback, zn.Feedback) for feedback in (zn.Mean(), zn.Average(4), zn.Beam(0.1))]
+    [True, True, True]
     """
 
     slope: ClassVar[str] = ""
@@ -138,7 +144,15 @@ def difference(region: Region, minus: Region | None, default: Feedback) -> list[
 
 @dataclass(frozen=True)
 class Center(Feedback):
-    """A measurement is of the centre of the region: the paper's single point feedback, S = 1."""
+    """A measurement is of the centre of the region: the paper's single point feedback, S = 1.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> region = zn.Study([(0, 1)], budget=1, feedback=zn.Center()).ask().region
+    >>> region.points.ravel()
+    array([0.00195312])
+    """
 
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: its centre."""
@@ -162,6 +176,13 @@ class Average(Feedback):
     s : int
         Points per axis, at the centres of s equal sub-cells; S = s^d in all. For a set of members, s of them
         spread evenly over the weight.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> region = zn.Study([(0, 1)], budget=1, feedback=zn.Average(4)).ask().region
+    >>> region.points.ravel()
+    array([0.00048828, 0.00146484, 0.00244141, 0.00341797])
     """
 
     s: int
@@ -188,7 +209,15 @@ class Average(Feedback):
 
 @dataclass(frozen=True)
 class Mean(Feedback):
-    """A measurement is the exact mean over the whole region (the paper's appendix on continuous feedback)."""
+    """A measurement is the exact mean over the whole region (the paper's appendix on continuous feedback).
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> telescope = zn.simulate(lambda x: x[:, 0] ** 2, zn.Mean(), noise=0.0)
+    >>> round(telescope(zn.Box([(0, 3)]).region([(0, 3)])), 6)
+    3.0
+    """
 
     def along(self, axis: ContinuousAxis) -> Measure:
         """Return the measure of an interval: uniform."""
@@ -293,6 +322,16 @@ class Slope(Feedback):
     ----------
     axis : str
         The name of the axis.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> study.observe([(0, 0.5)], 2.0, sem=0.1, feedback=zn.Slope("x"))
+    Observation(number=0, region=<Region 'x 0..0.5'>, value=2.0, sem=0.1, note='', minus=None)
+    >>> low, high = study.predict([[(0, 0.1)], [(0.4, 0.5)]]).mean
+    >>> bool(low < high)
+    True
     """
 
     axis: str

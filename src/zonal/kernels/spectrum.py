@@ -49,6 +49,13 @@ class Motif(Term):
     lengths : sequence of int
         Of the pieces, in symbols; those longer than the sequences are left out. A large alphabet has very many
         long pieces: for amino acids use ``(2,)``.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study(zn.Sequences("ACGT", 6), budget=40, kernel=zn.Motif(1.0, lengths=(2, 3)), noise=0.1)
+    >>> study.ask().region.name
+    'AANNNN'
     """
 
     variance: float

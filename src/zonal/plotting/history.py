@@ -93,7 +93,7 @@ def _ticks(study: Study, ax: Axes) -> None:
 def _best_so_far(study: Study, ax: Axes) -> None:
     """Draw the average of the recommended region, with its posterior at that time."""
     x, mean, std = best_then(study)
-    (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="average of the region that was the best then")
+    (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="best region so far: estimate")
     rim(line)
     ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
                     label="two standard deviations")  # fmt: skip

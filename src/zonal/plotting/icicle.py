@@ -87,7 +87,7 @@ def _dots(study: Study, ax: Axes, middle: Floats) -> None:
         ax.scatter(
             middle[measured], study.tree.depth[measured] + 0.8,
             s=4 + 8 * np.minimum(count[measured], MAX_MEASUREMENTS), c="white",
-            edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
+            edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured (larger dot: more often)",
         )  # fmt: skip
 
 

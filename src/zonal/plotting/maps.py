@@ -348,7 +348,7 @@ class Map:
             ax.add_patch(frames).set(fc="none", ec=style.FUNCTION, lw=0.8, zorder=3, label="measured")
         else:
             circles = ax.scatter(x, y, s=8 + 500 * share**0.6, linewidths=0.9, zorder=3)
-            circles.set(fc="none", ec=style.FUNCTION, label="measured: larger circles, larger regions")
+            circles.set(fc="none", ec=style.FUNCTION, label="measured (circle size = region size)")
         references = [region for region in style.subtracted(study) if self._shows(region)]
         if references:
             x, y = np.array([region.center[[self.j, self.k]] for region in references]).T

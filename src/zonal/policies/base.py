@@ -302,6 +302,12 @@ class Policy:
         On a single axis whose kernel is learned, the number of measurements from which there is an initial design.
     bound_class : class
         Called with the policy and a context.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> isinstance(zn.GPOO(), zn.Policy)
+    True
     """
 
     model_free: bool = False

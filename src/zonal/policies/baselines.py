@@ -79,6 +79,13 @@ class UniformGrid(Leaves):
     ----------
     level : int, optional
         Their depth; by default the deepest with no more regions than the budget.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=4, policy=zn.UniformGrid(level=2))
+    >>> [trial.region.name for trial in study.ask(4)]
+    ['x 0..0.25', 'x 0.5..0.75', 'x 0.25..0.5', 'x 0.75..1']
     """
 
     answers_anywhere = True
@@ -100,7 +107,15 @@ class UniformGrid(Leaves):
 
 @dataclass(frozen=True)
 class Random(Leaves):
-    """Measure regions of one depth at random."""
+    """Measure regions of one depth at random.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=20, policy=zn.Random(level=4), rng=0)
+    >>> study.ask().region.node[0]
+    4
+    """
 
     answers_anywhere = True
 
@@ -119,6 +134,13 @@ class UCB(Leaves):
         Their depth; by default that of the space's smallest regions.
     theta : float
         The probability with which the confidence intervals may fail.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=20, policy=zn.UCB(level=4), rng=0)
+    >>> study.ask().region.name
+    'x 0..0.0625'
     """
 
     theta: float = 0.1
@@ -137,7 +159,15 @@ class UCB(Leaves):
 
 @dataclass(frozen=True)
 class Thompson(Leaves):
-    """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
+    """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=20, policy=zn.Thompson(level=4), rng=0)
+    >>> len(study.ask().region.name) > 0
+    True
+    """
 
     answers_anywhere = True
 

@@ -91,6 +91,14 @@ class LipschitzDelta(BoundDelta):
         Whether L is proved instead: with probability 1 - theta no slope of f exceeds it anywhere (docs/theory.md).
         It needs a given noise, a given kernel whose functions are twice differentiable, continuous axes, and a
         feedback that measures nothing beyond its reach (not `Beam`).
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> policy = zn.GPOO(delta=zn.LipschitzDelta())
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.5), noise=0.1, policy=policy)
+    >>> study.ask().region.name
+    'x 0..1'
     """
 
     L: float | Sequence[float] | None = None
@@ -152,6 +160,14 @@ class SpreadDelta(BoundDelta):
     members) in it. It needs no derivative, so it works for symbols, members and any kernel. It is bound to a
     kernel, a space and a feedback when a study starts, and like `LipschitzDelta` it is a heuristic: s(h) is
     that of typical cells.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> policy = zn.GPOO(delta=zn.SpreadDelta())
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.5), noise=0.1, policy=policy)
+    >>> study.ask().region.name
+    'x 0..1'
     """
 
     def bind(self, variation: Variation, h_max: int, theta: float) -> Floats:

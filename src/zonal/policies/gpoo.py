@@ -63,6 +63,14 @@ class GPOO(Policy):
         With several trials pending at once: whether a leaf is split as soon as the pending trials there would
         satisfy line 6, without waiting for their rewards. Otherwise trials pile up on one leaf, and with 8 at once
         the regret doubles. With one trial at a time it makes no difference.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> policy = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), h_max=10)
+    >>> study = zn.Study([(0, 1)], budget=80, kernel=zn.RBF(0.1, 0.05), noise=0.1, policy=policy)
+    >>> study.ask().region.name
+    'x 0..1'
     """
 
     delta: Delta = field(default_factory=LipschitzDelta)
@@ -106,6 +114,14 @@ class StoOO(Policy):
         The probability with which the confidence intervals may fail, between 0 and 1.
     h_max : int, optional
         The deepest depth at which nodes are expanded; by default there is no limit.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> policy = zn.StoOO(delta=zn.GeometricDelta(14, 0.5))
+    >>> study = zn.Study([(0, 1)], budget=80, noise=0.1, policy=policy)
+    >>> study.ask().region.name
+    'x 0..1'
     """
 
     delta: Delta
@@ -198,6 +214,13 @@ class GPTree(Policy):
         beta_n = beta * sqrt(log n + u), with n the budget.
     h_max : int, optional
         The deepest depth at which nodes are split; by default log n (1 + 1/alpha) / (2 alpha log(1/rho)).
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=80, kernel=zn.RBF(0.1, 0.05), noise=0.1, policy=zn.GPTree())
+    >>> study.ask().region.name
+    'x 0..0.03125'
     """
 
     alpha: float = 0.5

@@ -278,6 +278,15 @@ class KnowledgeGradient(Policy):
     ----------
     depths : {"any", "smallest"}
         Whether regions of any size, or only the smallest, may be measured after the opening.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.Study([(0, 1)], budget=20).settings.policy is None  # what a study does unless told otherwise
+    True
+    >>> study = zn.Study([(0, 1)], budget=20, policy=zn.KnowledgeGradient())
+    >>> study.ask().region.name
+    'x 0..0.125'
     """
 
     depths: Literal["any", "smallest"] = "any"

@@ -104,6 +104,16 @@ class Above(Policy):
         In value units.
     top : float, optional
         Instead of a threshold: the share of the space to find, such as .2 for its best fifth.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> space = zn.Box([(0, 1)], smallest=0.25)
+    >>> study = zn.Study(space, budget=4, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=zn.Above(0.7))
+    >>> study.optimize(lambda region: float(region.center[0])).nfev
+    4
+    >>> [held.region.name for held in study.above()]
+    ['x 0.75..1']
     """
 
     threshold: float | None = None

@@ -65,6 +65,14 @@ def reward_function(
     shift : float
         How far the function is moved to the right. Fixed functions favour algorithms whose grid happens to contain
         the maximum; draw a shift for each run, for example from -0.04 to 0.04.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zonal as zn
+    >>> f = zn.reward_function("f1")
+    >>> f(np.array([[0.3]])).round(3)
+    array([0.386])
     """
     check_choice(preset, "preset", ("authors", "paper"))
     check_choice(name, "name", ("f1", "f2", "f3"))

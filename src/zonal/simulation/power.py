@@ -71,6 +71,13 @@ class Power:
         The expected regret of a smallest region picked at random (by weight), without any measurement.
     std : float or None
         Prior standard deviation of f where functions are drawn; None on a table.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> expected = zn.power([(0, 1)], [2, 16], noise=0.1, kernel=zn.RBF(1.0, 0.2), runs=4, jobs=1)
+    >>> expected.mean.shape
+    (2,)
     """
 
     space: Space
@@ -125,7 +132,7 @@ class Power:
             "mean regret": with_chance.mean,
             f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in with_chance.interval.T],
             "median": np.median(with_chance.regrets, axis=0),
-            "9 in 10 below": with_chance.quantile(0.9),
+            "90th percentile": with_chance.quantile(0.9),
         }
         if self.window_regrets is not None and not np.array_equal(self.window_regrets, self.regrets):
             columns["off the grid"] = ["", *self.window_regrets.mean(axis=0)]
@@ -151,7 +158,7 @@ class Power:
             Axes to draw on; a new figure by default.
         """
         ax = axes_or_new(ax, 6.4, 4.8)
-        label = f"8 in 10 of the {self.runs} campaigns"
+        label = f"10th to 90th percentile of {self.runs} campaigns"
         mean = f"{SURE:.0%} interval of the mean"
         spread = self.quantile(0.1), self.quantile(0.9)
         ax.fill_between(self.budgets, *spread, color=ESTIMATE, alpha=0.15, lw=0, label=label)

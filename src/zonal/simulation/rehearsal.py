@@ -232,6 +232,14 @@ class Rehearsal:
         By method: ``regions``, the regions found, and ``regrets``, by how much the best average exceeds theirs,
         an entry per run, with their ``mean`` and ``sem``. Likewise ``windows``, recommended at any position, and
         ``window_regrets``, against the best region of the smallest size anywhere: ``landscape.best_window()``.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> landscape = zn.simulation.from_table(zn.Box([(0, 1)], smallest=1 / 8), [0, 1, 0, 2, 5, 9, 4, 1])
+    >>> result = zn.rehearse(landscape, 6, noise=0.5, runs=2, jobs=1)
+    >>> result.campaigns["Zonal"].regrets.shape
+    (2,)
     """
 
     landscape: Landscape

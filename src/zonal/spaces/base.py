@@ -53,7 +53,18 @@ DEEPEST = 20_000  # depth of a cell: far beyond any search, and counts of cells 
 
 @dataclass(frozen=True, repr=False)
 class Region(ABC):
-    """A part of a space, as a value: made by a space, never changed."""
+    """A part of a space, as a value: made by a space, never changed.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> region = zn.Box({"l": (-180, 180), "b": (-1, 1)}).region({"l": (0, 90)})
+    >>> region.name
+    'l 0..90, b -1..1'
+    >>> region.bounds
+    array([[ 0., 90.],
+           [-1.,  1.]])
+    """
 
     __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
@@ -231,7 +242,14 @@ class Partition(ABC):
 
 
 class Space(ABC):
-    """A set of possible measurements, and how a region is split. It is a value: copies are the same object."""
+    """A set of possible measurements, and how a region is split. It is a value: copies are the same object.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> isinstance(zn.Sequences("ACGT", 4), zn.Space)
+    True
+    """
 
     arity: int = 2  # the default number of children of a node
 

@@ -220,7 +220,7 @@ def _closed(names: tuple[str, ...], scales: Sequence[str], periodic: Sequence[st
     rings = [periodic] if isinstance(periodic, str) else periodic
     rings = listed(rings, "periodic must name axes", "Pass a list of names.")
     unknown = (name for name in rings if not isinstance(name, str) or name not in names)
-    reject(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
+    reject(unknown, "periodic= names an unknown continuous axis", f"Axes: {names}.")
     fix = "Leave out its scale, or take it out of periodic."
     for name, scale in zip(names, scales, strict=True):
         free = name not in rings or scale in ("linear", PeriodicAxis.scale)

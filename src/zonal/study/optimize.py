@@ -204,7 +204,7 @@ class RunSession:
         if not self.study.spent and not measurements_left(self.study):
             return "the budget does not pay for a measurement"
         whole = self._part == math.inf or not measurements_left(self.study)
-        return "the budget is spent" if whole else "the part asked for is spent"
+        return "the budget is spent" if whole else "the measurements asked for are made"
 
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""

@@ -41,6 +41,16 @@ class Patch:
         categorical axes. On a logarithmic axis it is averaged in decades.
     extent : array of shape (d, 2)
         Lower and upper edge on each axis; across the cut of a ring the upper edge lies beyond the end of the axis.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> (patch,) = study.above(0.5).patches()
+    >>> patch.size > 0.1
+    True
     """
 
     regions: tuple[Region, ...]
@@ -52,7 +62,17 @@ class Patch:
 
 
 class Patches(Records[Patch]):
-    """Patches of touching regions, the one with the highest peak first: a table of `Patch`."""
+    """Patches of touching regions, the one with the highest peak first: a table of `Patch`.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> len(study.above(0.5).patches())
+    1
+    """
 
 
 def patches(

@@ -41,6 +41,16 @@ class PointResult:
         Posterior mean and standard deviation of f there.
     nfev : int
         Point measurements made.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(9):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> point = study.refine(lambda x: float(-x[0]), budget=20)
+    >>> point.x.shape
+    (1,)
     """
 
     x: Floats

@@ -32,6 +32,16 @@ class Prediction(_Pair):
         The regions, if there are several.
     unit : str
         Of mean and std.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> prediction = study.predict([(0.2, 0.3)])
+    >>> float(prediction.std) < 1
+    True
     """
 
     regions: tuple[Region, ...] = ()
@@ -95,6 +105,16 @@ class Grid:
         The centres of the regions along each axis, or its symbols.
     bounds : dict of str to array of shape (n, 2)
         Their lower and upper edges along each axis; the numbers of the symbols on a categorical one.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> cells = [[(at / 4, (at + 1) / 4)] for at in range(4)]
+    >>> study.predict(cells).to_grid().mean.shape
+    (4,)
     """
 
     mean: Floats

@@ -748,7 +748,7 @@ class Study(metaclass=Named):
     def fail(
         self, trial: Trial | int, retry: bool = True, note: str = "", *, by: str | None = None, key: str = ""
     ) -> None:
-        """Give up a trial that could not be measured; the budget gets it back.
+        """Record that a trial could not be measured; its cost is refunded.
 
         A region that failed three times in a row is not asked for again, nor is a region within it that failed
         once. `allow` takes that back.
@@ -784,7 +784,7 @@ class Study(metaclass=Named):
         )
 
     def cancel(self, trial: Trial | int, note: str = "", *, by: str | None = None, key: str = "") -> None:
-        """Cancel a trial that was not tried; the budget gets it back, and it does not count against its region.
+        """Cancel a trial that was not tried; its cost is refunded, and it does not count against its region.
 
         Parameters
         ----------

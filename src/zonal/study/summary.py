@@ -72,6 +72,16 @@ class RegionProbabilities(Records[RegionProbability]):
     the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     ``threshold`` is in value units. If it is the policy's own, ``misclassified`` is the expected weight of the
     smallest regions that are classified on its wrong side, in units of ``region.weight``, under the model.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> for trial in study.ask(3):
+    ...     study.tell(trial, 1 - trial.node[1])
+    >>> listed = study.above(0.5)
+    >>> len(listed) > 0, len(listed.patches())
+    (True, 1)
     """
 
     likeliest: RegionProbability | None = None

@@ -69,9 +69,9 @@ function sure(best, of) {
     "p",
     {},
     none
-      ? "With nine chances in ten no other region is better"
+      ? "With 90 % probability, no other region is better"
       : [
-          "With nine chances in ten no region of the smallest size is better by more than ",
+          "With 90 % probability, no smallest region is better by more than ",
           h("b", {}, words.unit(words.number(best.gap, best.std), of)),
         ],
     `${none ? "." : words.stop(of)} It is the best of all with probability `,

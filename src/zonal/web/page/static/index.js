@@ -33,7 +33,7 @@ function best(study) {
   if (!study.measured && !study.observed) return "Nothing measured yet.";
   if (!top)
     return study.spark.length
-      ? `${words.count(study.measured, "measurement")}; the answer is on its page.`
+      ? `${words.count(study.measured, "measurement")}. Open the study to see the current best.`
       : "";
   const gap =
     top.gap === null

@@ -128,7 +128,7 @@ function form(page, now) {
       h("button", { class: "main" }, view.sure ? "Save anyway" : "Save"),
       button(
         "It failed",
-        "It was tried and failed; the budget gets it back, and it may be asked for again",
+        "It was tried and failed; its cost is refunded, and it may be asked for again",
         end("fail", { retry: true }),
       ),
       button(
@@ -136,7 +136,7 @@ function form(page, now) {
         "This region can never be measured: it is not asked for again",
         end("fail", { retry: false }),
       ),
-      button("Cancel this trial", "It was not tried; the budget gets it back", end("cancel", {})),
+      button("Cancel this trial", "It was not tried; its cost is refunded", end("cancel", {})),
     ),
   );
 }

@@ -219,7 +219,7 @@ function change(page, i, retract) {
   const about =
     `${where(study, i)}, measured as ${words.unit(words.exact(t.value[i]), of)}${words.stop(of)} ` +
     (retract
-      ? "The search goes on as if it had not been measured, and the budget gets it back. The journal keeps the value."
+      ? "The search goes on as if it had not been measured, and its cost is refunded. The journal keeps the value."
       : "The search goes on with the new value. The journal keeps the old one.");
   const value =
     !retract &&

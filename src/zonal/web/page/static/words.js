@@ -154,7 +154,7 @@ export function outlook(head) {
     return `${o.n} more measurements are not expected to find a better one, under the model.`;
   if (two(o.low) === two(o.high))
     return `${o.n} more measurements would improve it by about ${unit(two(o.gain), of)} on average, most likely not at all, under the model.`;
-  return `${o.n} more measurements would improve it by about ${unit(two(o.gain), of)} (nine times in ten by ${two(o.low)} to ${two(o.high)}), under the model.`;
+  return `${o.n} more measurements would improve it by about ${unit(two(o.gain), of)} (90 % range: ${two(o.low)} to ${two(o.high)}), under the model.`;
 }
 /** Who asked: a process is named by its host alone. */
 export const who = (by) => (/^[^:]+:\d+:/.test(by) ? by.split(":")[0] : by) || "somebody";
