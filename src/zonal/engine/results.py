@@ -61,7 +61,7 @@ class Trial:
     study: str = field(default="", compare=False)
     time: float = 1.0
     cost: float = 1.0
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     if not TYPE_CHECKING:
 

@@ -86,6 +86,9 @@ def ask(
     now = regions_of(study, within, "within"), regions_of(study, avoid, "avoid")
     with study._writing():
         batch = _repeated(study, n, key, now) if key else []
+        others = [asked.labels for asked in batch]
+        fix = "Use another key, or leave labels= out."
+        require(not batch or labels is None or others == planned, "this key had other labels", others, fix)
         batch = batch or _decided(study, number, key, by, possible(*now), planned)
         return [trial_of(study._state, asked) for asked in batch]
 
