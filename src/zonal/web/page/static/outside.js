@@ -19,7 +19,9 @@ export function observed(page) {
       ...(head.labels.length ? { labels: labels(typed) } : {}),
     });
   const labels = (typed) =>
-    Object.fromEntries(head.labels.map((name, i) => [name, typed[`label-${i}`]]).filter(([, text]) => text.trim()));
+    Object.fromEntries(
+      head.labels.map((name, i) => [name, typed[`label-${i}`]]).filter(([, text]) => text.trim()),
+    );
   const noted = list.some((observation) => observation.note);
   const add = () =>
     dialogue(
