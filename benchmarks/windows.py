@@ -7,6 +7,7 @@ the best window of the smallest size at any position of a fine table.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -149,6 +150,32 @@ def draws(runs: int, budgets: str, noises: str, dimensions: str, only: str) -> N
                     )
         if ratios:
             click.echo(f"noise {noise:g}: geometric mean of ratios {np.exp(np.mean(np.log(ratios))):.3f}")
+
+
+@main.command()
+@click.option("--runs", default=40)
+@click.option("--budgets", default="40,80")
+@click.option("--noises", default="0.1,0.3")
+@click.option("--dimensions", default="1,2")
+@click.option("--seed", default=0, help="Other seeds make other problems.")
+def asks(runs: int, budgets: str, noises: str, dimensions: str, seed: int) -> None:
+    """Compare the default, which measures windows late in a campaign, with itself on cells alone."""
+    for noise, d in itertools.product(map(float, noises.split(",")), map(int, dimensions.split(","))):
+        for name, budget in itertools.product(classes(d), map(int, budgets.split(","))):
+            policies = [zn.KnowledgeGradient(off_grid=off_grid) for off_grid in (False, True)]
+            played = np.array(
+                [
+                    [campaign(name, run + 1000 * seed, budget, noise, policy=policy) for policy in policies]
+                    for run in range(runs)
+                ]
+            )
+            (cells, windows), covers = played[..., 1].mean(axis=0), played[..., 3].mean(axis=0)
+            less = played[:, 1, 1] - played[:, 0, 1]
+            click.echo(
+                f"noise {noise:g}, {name:15s} N = {budget}: cells {cells:.4f}, windows {windows:.4f} (difference "
+                f"{less.mean():+.4f} +- {less.std(ddof=1) / np.sqrt(runs):.4f}); intervals cover {covers[0]:.0%}, "
+                f"{covers[1]:.0%}"
+            )
 
 
 @main.command()

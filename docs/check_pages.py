@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -149,6 +150,15 @@ def by_prefix() -> str:
     return of(rehearse(pools, round(dna.SHARE * 4**dna.FIXED), dna.RELATIVE, RUNS, player).table(), "Zonal")
 
 
+def neighbourhoods() -> str:
+    """Return the row of the default in towns where a neighbourhood's load is high."""
+    if find_spec("wntr") is None:
+        raise MissingData("wntr, which ships the network, is not installed")
+    sewer = example("sewer")
+    player = {"Zonal": sewer.contestants()["Zonal"]}
+    return of(sewer.compare(sewer.neighbourhood, player, RUNS, sewer.SAMPLES).table(), "Zonal")
+
+
 def power() -> str:
     """Return the row of ten measurements of the quiet instrument."""
     import zonal as zn
@@ -207,6 +217,7 @@ ROWS = (
     Row("radio_telescope", "- **The ring**", "60 pointings", rings),
     Row("census", "official areas: 108 questions", "Zonal", official_areas),
     Row("dna", "by prefix: 82 measurements for", "Zonal", by_prefix),
+    Row("sewer", "a neighbourhood: 30 samples", "Zonal", neighbourhoods),
     Row("power", "a quiet instrument", "10", power),
     Row("gradients", "| f | search | with", "f2 default averages", gradients),
     Row("gradients", "<!-- begin looks -->", "f1 default", equal_looks),

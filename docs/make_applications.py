@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 DOCS = Path(__file__).parent
-PAGES = ("radio_telescope", "census", "dna", "proteins", "power")
+PAGES = ("radio_telescope", "census", "dna", "proteins", "sewer", "power")
 RIVALS = ("radio_telescope", "census", "dna")
 ABSENT = 3  # exit code of the rivals where BoTorch is not installed
 

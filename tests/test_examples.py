@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,55 @@ def test_whoever_ends_with_a_large_region_names_a_smallest_one() -> None:
             region = player(landscape, landscape.simulate(0.1, rng), 20, rng)
             assert not space.may_split(region)
             assert region.center[0] > 0.5
+
+
+SEWER = ["Zonal", "bisection", "tracing upstream", "random"]
+WITHOUT_PIPES = pytest.mark.skipif(
+    find_spec("wntr") is None, reason="wntr, which ships the network, is not installed"
+)
+
+
+def test_the_page_of_the_sewer_shows_thirty_towns_of_both_kinds_for_everybody() -> None:
+    page = (ROOT / "docs" / "sewer.md").read_text()
+    rows = PLAYED.findall(page.split("<!-- output -->")[1].split("<!-- end of output -->")[0])
+    assert rows == 2 * [(player, "30") for player in SEWER]
+
+
+@WITHOUT_PIPES
+def test_the_sewer_prints_the_regret_of_every_player_and_draws_a_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = alone(
+        ROOT / "examples" / "sewer.py", "--runs", 1, "--share", 0.07, "--out", tmp_path / "picture.png"
+    )
+    assert [player for player, _ in PLAYED.findall(printed)] == 2 * SEWER
+    assert (tmp_path / "picture.png").stat().st_size > 20_000
+
+
+@WITHOUT_PIPES
+def test_a_thinned_sewer_has_the_same_junctions_with_the_same_flow() -> None:
+    sewer = load("sewer")
+    every, fewer = sewer.sewer(), sewer.sewer(thin=0.5)
+    assert (every.max_depth(), fewer.max_depth()) == (96, 9)
+    names = [[network.paths[place][-1] for place in network.place] for network in (every, fewer)]
+    assert [name.strip("()").removeprefix("at ") for name in names[0]] == [
+        name.strip("()").removeprefix("at ") for name in names[1]
+    ]
+    assert every.weights[every.place].tolist() == fewer.weights[fewer.place].tolist()
+
+
+@pytest.mark.parametrize("way", ["bisection", "tracing"])
+def test_without_noise_a_single_source_is_found_by_those_who_go_upstream(way: str) -> None:
+    network = zn.Hierarchy.from_edges([(f"n{child}", f"n{(child - 1) // 2}") for child in range(1, 63)])
+    for at in (0, 17, 40, network.size - 1):
+        landscape, samples = from_table(network, np.eye(network.size)[at] + 1), list[str]()
+
+        def sample(region: zn.Region, landscape: Any = landscape, samples: list[str] = samples) -> float:
+            samples.append(region.name)
+            return float(landscape.average(region))
+
+        budget = 26 if way == "bisection" else 200
+        found = getattr(load("sewer"), way)(landscape, sample, budget, np.random.default_rng(0))
+        assert landscape.regret(found) == 0
+        assert len(samples) <= budget

@@ -13,6 +13,7 @@ import pytest
 from effort import EVERYTHING
 
 DOCS = Path(__file__).parent.parent / "docs"
+NEEDS = {"bluesky": ("bluesky_adaptive", "ophyd"), "gest": ("gest_api", "libensemble")}  # the page's engine
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "```{code-cell}" in path.read_text(encoding="utf-8"))
 
 
@@ -33,6 +34,8 @@ def shorter(code: str, share: int) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(page.stem, ()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
     from matplotlib import pyplot

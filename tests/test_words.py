@@ -115,4 +115,4 @@ def test_recipes_and_options_can_say_what_python_can() -> None:
     assert {*recipe.TOP} - {"measurement", "model", "policy"} <= words | {"measurement", "model", "policy"}
     assert {*recipe.KEYS["measurement"], "kernel", "mean"} <= words
     said: set[Any] = set(codes(SETTINGS, 3))
-    assert said == options(main.commands["new"]) - {"--recipe", "--template"}
+    assert said == options(main.commands["new"]) - {"--recipe", "--template", "--by"}  # which are no settings

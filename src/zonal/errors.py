@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonal._types import Floats, Json
 
 LARGEST_STD = 1e150
+MARGIN = 1.645  # standard errors in a margin of error at 90 %, as census offices compute it
 LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
 LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
 LONGEST_SEED = 4096  # bits: files cannot hold more
@@ -286,6 +287,16 @@ def standard_deviation(value: Number, name: str) -> float:
     require(number >= 0, f"{name} must not be negative", value, fix)
     require(number <= LARGEST_STD, f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
     return number
+
+
+def from_margin(sem: Any, moe: Any) -> Any:
+    """Return the standard error of a reading that was given as such, or as a published margin of error."""
+    if moe is None:
+        return sem
+    require(
+        sem is None, "a reading has a standard error or a margin of error", (sem, moe), "Leave one of them out."
+    )
+    return (moe if is_quantity(moe) else standard_deviation(moe, "moe")) / MARGIN
 
 
 def probability(value: Number, name: str) -> float:

@@ -165,6 +165,10 @@ class Pending(Protocol):
     def row(self) -> int:
         """The row that it measures."""
 
+    @property
+    def window(self) -> object:
+        """The region off the grid that it measures instead; None for the row itself."""
+
 
 class Tree(Nodes):
     """The nodes with what was measured and what is believed, as policies see them.
@@ -286,7 +290,7 @@ class Tree(Nodes):
         """Trials told or pending."""
         trials = self.count.copy()
         for trial in self.pending.values():
-            trials[trial.row] += 1
+            trials[trial.row] += trial.window is None
         return _frozen(trials)
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:

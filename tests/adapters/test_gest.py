@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,37 @@ def test_thirty_measurements_find_the_peak() -> None:
     assert abs(generator.study.recommend().region.center[0] - PEAK) < 0.05
     with pytest.raises(ValueError, match="budget"):
         generator.suggest(1)
+
+
+def test_libensemble_runs_a_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("libensemble")
+    from libensemble import Ensemble
+    from libensemble.alloc_funcs.start_only_persistent import only_persistent_gens
+    from libensemble.specs import AllocSpecs, ExitCriteria, GenSpecs, LibeSpecs, SimSpecs
+
+    monkeypatch.chdir(tmp_path)  # whatever it writes
+    generator = gest.RegionGenerator(vocs(), budget=30, smallest={"x": 0.05}, noise=0.01)
+    libe = LibeSpecs(comms="threads", nworkers=4, final_gen_send=True, disable_log_files=True)
+    Ensemble(
+        libE_specs=libe,
+        gen_specs=GenSpecs(generator=generator, vocs=vocs(), batch_size=3),
+        sim_specs=SimSpecs(simulator=measure, vocs=vocs()),
+        alloc_specs=AllocSpecs(alloc_f=only_persistent_gens),
+        exit_criteria=ExitCriteria(sim_max=30),
+    ).run()
+    assert generator.study.measured == 30
+    assert abs(generator.study.recommend().region.center[0] - PEAK) < 0.05
+
+
+def test_xopt_runs_a_campaign() -> None:
+    xopt = pytest.importorskip("xopt")
+    generator = gest.RegionGenerator(vocs(), budget=30, smallest={"x": 0.05}, noise=0.01)
+    engine = xopt.Xopt(generator=generator, evaluator=xopt.Evaluator(function=measure))
+    for _ in range(30):
+        engine.step()
+    assert engine.generator.study.measured == 30
+    assert generator.study.measured == 0  # Xopt works on a copy
+    assert abs(engine.generator.study.recommend().region.center[0] - PEAK) < 0.05
 
 
 def test_results_of_others_are_observations_and_nan_is_a_failure() -> None:

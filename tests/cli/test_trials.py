@@ -20,7 +20,7 @@ import zonal as zn
 from effort import examples
 from forked_commands import Forked
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
-from zonal.engine.events import Told
+from zonal.engine.events import Asked, Forbidden, Signed, Told
 from zonal.io.tables import read_table
 from zonal.study import sheets
 
@@ -410,3 +410,21 @@ def test_slopes_and_differences_come_from_the_shell_and_go_through_sheets_and_ex
         (("observe", "a.db", "x=0..1", "1", "--sem", "1", "--minus", "{"), "cannot be read"),
     ):
         assert said in zonal(*words, code=1).output
+
+
+def test_whatever_changes_a_study_takes_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    zonal("new", "named.db", "--axis", "x=0..1", "--budget", 20, "--seed", 0, "--by", "Ada")
+    zonal("ask", "named.db", "-n", 2, "--by", "dish-1")
+    zonal("forbid", "named.db", "x=0.9..1", "--by", "Bo")
+    Path("sheet.csv").write_text("trial,value\n0,0.5\n1,0.6\n")
+    zonal("tell", "named.db", "--csv", "sheet.csv", "--by", "Cy")
+    Path("earlier.csv").write_text("region,value\nx=0..0.5,0.4\n")
+    zonal("observe", "named.db", "--csv", "earlier.csv", "--by", "Di")
+    zonal("refit", "named.db", "--by", "Eve")
+    study = zn.Study.open("named.db")
+    signed = [event.by for events in study.events for event in events if isinstance(event, Signed)]
+    assert signed == ["Ada", "Cy", "Cy", "Di", "Eve"]
+    every = [event for events in study.events for event in events]
+    by = {type(event): event.by for event in every if isinstance(event, Asked | Forbidden)}
+    assert by == {Asked: "dish-1", Forbidden: "Bo"}

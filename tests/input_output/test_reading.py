@@ -180,7 +180,7 @@ def test_pyarrow_is_loaded_only_for_parquet(tmp_path: Path) -> None:
 def test_another_ending_is_refused_by_name(tmp_path: Path, name: str) -> None:
     message = complaint(tmp_path / name)
     assert f"got '{name}'" in message
-    assert "Pass one of .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .parquet." in message
+    assert "Pass one of .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .parquet, .gpkg" in message
 
 
 @pytest.mark.parametrize("path", [None, 3, b"wells.csv", ["wells.csv"]])

@@ -57,6 +57,33 @@ def test_a_frame_of_edges_is_read() -> None:
     assert zn.Hierarchy.from_edges(frame) == zn.Hierarchy.from_edges(SEWER)
 
 
+def test_nodes_of_a_network_may_have_places() -> None:
+    places = {node: (float(at), -1.0) for at, node in enumerate("abcd")}
+    flow, names = dict.fromkeys("abcd", 1.0), ["x", "y"]
+    sewer = zn.Hierarchy.from_edges(SEWER, flow, features=places, feature_names=names)
+    assert sewer.names == ("x", "y")
+    assert sewer.region("(at c)").center.tolist() == [2, -1]
+    assert sewer.region("d").center.tolist() == [3, -1]
+    for wrong, problem in (({"a": (0.0,)}, "lack a node"), ([(0.0,)], "by node")):
+        with pytest.raises(zn.InvalidInput, match=problem):
+            zn.Hierarchy.from_edges(SEWER, features=wrong)  # type: ignore[arg-type]
+
+
+def test_a_thinned_network_measures_fewer_nodes_and_the_same_averages_there() -> None:
+    row = [(f"n{at}", f"n{at - 1}") for at in range(1, 64)]
+    whole, thinned = zn.Hierarchy.from_edges(row), zn.Hierarchy.from_edges(row, thin=0.5)
+    assert (whole.max_depth(), thinned.max_depth()) == (64, 7)
+    loads = {f"(at n{at})" if at < 63 else "n63": float(at) for at in range(64)}
+    every, some = from_table(whole, loads), from_table(thinned, loads)
+    for name in ("n0", "n32", "n48"):
+        assert some.average(thinned.region(name)) == pytest.approx(every.average(whole.region(name)))
+    weights = [thinned.region(name).weight for name in ("n0", "n32", "n48", "n56")]
+    assert weights == [64, 32, 16, 8]
+    for wrong in (0.0, 1.5):
+        with pytest.raises(zn.InvalidInput, match="thin"):
+            zn.Hierarchy.from_edges(row, thin=wrong)
+
+
 @pytest.mark.parametrize(
     ("edges", "weights", "problem"),
     [

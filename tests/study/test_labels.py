@@ -229,3 +229,14 @@ def test_the_shell_takes_labels(tmp_path: Path) -> None:
     study = zn.Study.open(file)
     assert [dict(trial.labels) for trial in study.trials] == [{"plate": "3"}, {"plate": "2"}]
     assert "plate 3" in zonal("show", file, "--offsets").output
+
+
+def test_a_repeat_on_another_plate_judges_a_reading_far_off() -> None:
+    study, rng = zn.Study([(0, 1)], budget=30, offsets=["plate"], rng=1), np.random.default_rng(1)
+    for number in range(20):
+        trial = study.ask()
+        slip = 10.0 if number == 14 else 0.0
+        value = height(trial.region) + SHIFTS[number % 3] + 0.05 * rng.standard_normal() + slip
+        study.tell(trial, value, labels={"plate": number % 3})
+    assert [record.number for record in study.trials if record.state != "measured"] == [14]
+    assert zn.Study.replay(study.settings, study.events).recommend() == study.recommend()

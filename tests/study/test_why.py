@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from kinds import KINDS
+from kinds import KINDS, Kind, allowed, kernels, off_tree
 from zonal.study.why import WhyAnswer
 
 
@@ -59,6 +59,28 @@ def test_weights_times_readings_are_the_mean_under_every_belief(belief: str) -> 
     assert study.why().readings
 
 
+LAWS = [
+    pytest.param(kind, pair.ours, feedback, noise, id=f"{name}, {kernel}, {feedback}, {noise}")
+    for name, kind in KINDS.items()
+    for kernel, pair in kernels(kind).items()
+    for feedback in allowed(kind)
+    for noise in (0.3, None)
+]
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize(("kind", "kernel", "feedback", "noise"), LAWS)
+def test_weights_times_readings_are_the_mean_with_every_kernel_and_feedback(
+    kind: Kind, kernel: Any, feedback: Any, noise: float | None
+) -> None:
+    seed = len(repr(kernel)) + len(repr(feedback))
+    settings: dict[str, Any] = {"kernel": kernel, "feedback": feedback, "noise": noise}
+    study = told(zn.Study(kind.space, budget=30, mean=[None, 1.0][seed % 2], **settings), 6, seed)
+    for region in off_tree(kind, 3, seed):
+        study.observe(region, 2.5, sem=0.3)
+    assert off(study.why()) < 1e-10
+
+
 def test_empirical_means_are_explained_too() -> None:
     study = zn.Study([(0, 1)], budget=30, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)))
     told(study, 12)
@@ -70,7 +92,8 @@ def test_the_answer_moves_exactly_where_why_said(direction: Any) -> None:
     rng, moved = np.random.default_rng(1), 0
     for seed in range(25):
         space = zn.Box([(0, 1)], smallest=1 / 32)
-        study = zn.Study(space, budget=60, kernel=zn.RBF(1.0, 0.15), noise=0.3, direction=direction, rng=seed)
+        given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.15), "noise": 0.3, "gross_errors": False}
+        study = zn.Study(space, budget=60, direction=direction, rng=seed, **given)
         truth = rng.normal(size=4)
         n = 4 + seed
         for _ in range(n):
@@ -95,6 +118,34 @@ def test_the_answer_moves_exactly_where_why_said(direction: Any) -> None:
             assert after.key == said.key
             moved += after.key != before.key
     assert moved > 20
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_answer_moves_where_why_said_on_every_space(seed: int) -> None:
+    rng, moved, tried = np.random.default_rng(seed), 0, 0
+    for name, kind in KINDS.items():
+        pairs = [*kernels(kind).values()]
+        direction: Any = ["maximize", "minimize"][seed % 2]
+        settings: dict[str, Any] = {"kernel": pairs[seed % len(pairs)].ours, "noise": 0.3, "rng": seed}
+        study = zn.Study(kind.space, budget=40, direction=direction, **settings)
+        for _ in range(4 + 2 * seed):
+            study.tell(study.ask(), float(rng.normal()))
+        trial = study.ask(2)[1] if seed == 2 else study.ask()
+        why = study.why(trial)
+        assert why.answer is not None
+        edges = [change.low for change in why.changes[1:]]
+        for value in rng.normal(why.expected, 2 * why.std, size=8).tolist():
+            draft = zn.Study.replay(study.settings, study.events)
+            draft.tell(trial.number, value)
+            near = bool(edges) and min(abs(value - edge) for edge in edges) < 1e-6
+            if near or len(draft.tree.depth) > len(study.tree.depth):
+                continue  # the answer may be a region that the tell made
+            (expected,) = (change.region for change in why.changes if change.low < value < change.high)
+            after = draft.recommend(on_grid=True).region
+            assert after.key == expected.key, f"{name}: {value}"
+            moved, tried = moved + (after.key != why.answer.key), tried + 1
+    assert moved > 30
+    assert tried > 100
 
 
 def region_center(trial: zn.Trial) -> float:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import math
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from zonal.web.agent_tools import TOOLS, AgentTools
 
 pytest.importorskip("mcp")
 
-from mcp import Client
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from zonal.web.mcp_server import mcp_server
 
@@ -97,6 +100,63 @@ def test_500_random_calls_keep_the_budget(tmp_path: Path, study: zn.Study) -> No
     asyncio.run(play())
     clean(study)
     assert study.measured > 0
+
+
+def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, study: zn.Study) -> None:
+    """What a tool does not have is not dropped: a standard error under another name would be lost."""
+
+    async def play() -> None:
+        async with Client(mcp_server(AgentTools(tmp_path))) as client:
+            await call(client, "ask", study="sky")
+            wrong: list[tuple[str, dict[str, Any], str]] = [
+                ("tell", {"trial": 0, "value": 0.5, "standard_error": 0.1}, "no such argument"),
+                ("tell", {"trial": 0}, "needs the argument value"),
+                ("tell", {"trial": 0, "value": "high"}, "got 'high'"),
+                ("predict", {"regions": [3]}, "regions.0 of predict has a wrong type; got 3"),
+            ]
+            for name, fields, expected in wrong:
+                failed, sentence = await call(client, name, study="sky", **fields)
+                assert failed
+                assert expected in sentence
+                assert "pydantic" not in sentence
+                assert "\n" not in sentence
+
+    asyncio.run(play())
+    study.refresh()
+    assert study.measured == 0
+
+
+def test_calls_at_the_same_time_do_not_exceed_the_cap(tmp_path: Path, study: zn.Study) -> None:
+    async def ask() -> list[tuple[bool, str]]:
+        async with Client(mcp_server(AgentTools(tmp_path, cap=5))) as client:
+            return await asyncio.gather(*[call(client, "ask", study="sky") for _ in range(30)])
+
+    refused = [sentence for failed, sentence in asyncio.run(ask()) if failed]
+    study.refresh()
+    assert len(study.pending) == 5
+    assert len(refused) == 25
+    assert all("may ask for 0 more" in sentence for sentence in refused)
+
+
+def test_a_campaign_over_standard_input_and_output(tmp_path: Path, study: zn.Study) -> None:
+    """As an agent's host starts it: a process of its own, spoken to by the SDK's own client."""
+    command = [sys.executable, "-m", "zonal", "mcp", str(tmp_path), "--by", "robot 1"]
+    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+
+    async def campaign() -> None:
+        async with Client(stdio_client(server)) as client:
+            for _ in range(12):
+                _, asked = await call(client, "ask", study="sky")
+                (trial,) = json.loads(asked)["trials"]
+                failed, _ = await call(client, "tell", study="sky", trial=trial["trial"], value=0.5)
+                assert not failed
+            failed, sentence = await call(client, "ask", study="sky")
+            assert failed
+            assert "Traceback" not in sentence
+
+    asyncio.run(campaign())
+    clean(study)
+    assert study.measured == 12
 
 
 def test_read_only_changes_nothing(tmp_path: Path, study: zn.Study) -> None:

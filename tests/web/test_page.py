@@ -452,6 +452,45 @@ def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
     assert study.measured == 4
 
 
+@pytest.mark.parametrize("last", ["history", "picture", "shape", "trials"])
+def test_a_server_that_ends_while_the_page_loads_is_found_again(last: str, browser: Any, tmp_path: Path) -> None:
+    """Killed just when it is asked for a document: nothing that is shown goes away, and the rest follows."""
+    line(tmp_path, told=3)
+    with serving(tmp_path) as server, Tab(browser, server) as tab:
+        tab.forgiven = 1
+        page, killed = tab.page, list[str]()
+
+        def kill(route: Any) -> None:
+            if not killed:
+                killed.append(route.request.url)
+                server.kill()
+            route.abort()
+
+        document = re.compile(rf"/api/v1/studies/line/{last}(\?|$)")
+        page.route(document, kill)
+        page.goto(f"{server.address}/studies/line")
+        tab.shows("live", "connection lost")
+        assert killed
+        page.unroute(document)
+        assert not page.locator("#failure").is_visible()
+        server.start()
+        tab.shows("live", "live")
+        tab.shows("progress", "3 of 30")
+        tab.settle()
+        page.locator("#history svg path.bestline").wait_for()
+        page.locator("#picture svg .star").first.wait_for()
+
+
+def test_a_page_whose_study_is_archived_says_so(browser: Any, tmp_path: Path) -> None:
+    line(tmp_path, told=2)
+    with serving(tmp_path) as server, Tab(browser, server) as tab:
+        tab.forgiven = 1
+        page = tab.go("/studies/line")
+        assert server.post("/api/v1/studies/line/archive").status == 200
+        tab.shows("failure", "There is no such study")
+        assert not page.locator("#live").is_visible()
+
+
 def test_spent_read_only_and_missing_studies(tab: Tab, server: Server) -> None:
     line(server.folder, "spent", budget=5, told=5)
     page = tab.go("/studies/spent")

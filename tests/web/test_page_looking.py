@@ -189,6 +189,36 @@ def test_readouts_lead_to_their_measurements(browser: Any, server: Server) -> No
             page.locator(f"#trial-{number}:focus").wait_for()
 
 
+def test_the_question_in_hand_is_marked_and_trials_of_the_history_are_read(browser: Any, server: Server) -> None:
+    space, given = spaces()["map"]
+    study = zn.Study.create(server.folder / "hand.db", space, budget=60, **KERNEL, **given)
+    study.optimize(value, n=6)
+    first, second = study.ask(2, by="Ada")
+    study.ask(by="dish-1")
+    with Tab(browser, server) as tab:
+        page = tab.go("/studies/hand")
+        tab.settle()
+        frame = page.locator("#picture .pending.now")
+        assert frame.count() == 1
+        before = frame.bounding_box()
+        page.get_by_role("button", name=f"enter the value of trial {second.number}").first.click()
+        tab.shows("question", f"trial {second.number}")
+        page.wait_for_timeout(100)
+        assert frame.count() == 1
+        assert frame.bounding_box() != before
+        tab.shows("legend", "the question")
+        page.locator("#history").scroll_into_view_if_needed()
+        dots = page.locator("#history .dots.history").bounding_box()
+        page.mouse.move(dots["x"] + 3, dots["y"] + dots["height"] / 2)
+        tab.shows("history-readout", "#0")
+        tab.shows("history-readout", "The region recommended then averaged")
+        page.mouse.click(dots["x"] + 3, dots["y"] + dots["height"] / 2)
+        page.mouse.move(0, 0)
+        page.locator("#history-readout a").click()
+        page.locator("#trial-0:focus").wait_for()
+    assert first.number != second.number
+
+
 def test_mode_threshold_and_zoom_are_in_the_address(browser: Any, server: Server) -> None:
     space, given = spaces()["sequences"]
     study = zn.Study.create(server.folder / "address.db", space, budget=60, **KERNEL, **given)

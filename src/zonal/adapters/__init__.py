@@ -1,1 +1,1 @@
-"""Zonal inside the engines of others: each module speaks the interface of one of them, and is imported by name."""
+"""Zonal inside the engines of others, and its maps in a field's formats: each module speaks one interface."""

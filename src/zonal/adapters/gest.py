@@ -6,18 +6,18 @@ are the axis ``x``. The engine's evaluator averages over what lies between them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, UnknownTrial, require
+from zonal.adapters import region_points
+from zonal.adapters.region_points import HIGH, LOW
+from zonal.errors import require
 from zonal.io.files import library
 from zonal.spaces import Box
 from zonal.study.study import Study
 
 Generator: Any = library("gest_api", "zonal.adapters.gest", "gest", "Run pip install 'zonal[gest]'.").Generator
 
-LOW, HIGH, SEM, ID = "_low", "_high", "_sem", "_id"
 PAIRS = "Name the variables x_low and x_high, both with the domain of x."
 
 
@@ -54,6 +54,7 @@ class RegionGenerator(Generator):  # type: ignore[misc]  # gest-api has no types
         self, vocs: Any, budget: int, smallest: Mapping[str, float] | None = None, **settings: Any
     ) -> None:
         self._validate_vocs(vocs)
+        self.vocs = vocs
         [(self.objective, kind)] = vocs.objectives.items()
         self.constants = {name: getattr(constant, "value", constant) for name, constant in vocs.constants.items()}
         direction: Any = "minimize" if type(kind).__name__ == "MinimizeObjective" else "maximize"
@@ -70,39 +71,11 @@ class RegionGenerator(Generator):  # type: ignore[misc]  # gest-api has no types
 
     def suggest(self, num_points: int | None = None) -> list[dict[str, Any]]:
         """Return the next regions to measure, each with its edges and the number of its trial."""
-        try:
-            trials = self.study.ask(1 if num_points is None else num_points)
-        except (BudgetSpent, Exhausted) as error:
-            raise ValueError(str(error)) from error  # as gest-api wants it
-        several: Sequence[Any] = trials if isinstance(trials, list) else [trials]
-        return [{**self._edges(trial.region), **self.constants, ID: trial.number} for trial in several]
-
-    def _edges(self, region: Any) -> dict[str, float]:
-        edges: dict[str, float] = {}
-        for name, (low, high) in zip(self.study.space.names, region.bounds.tolist(), strict=True):
-            edges |= {name + LOW: low, name + HIGH: high}
-        return edges
+        return [point | self.constants for point in region_points.suggest(self.study, num_points)]
 
     def ingest(self, results: list[dict[str, Any]]) -> None:
         """Tell the study what was measured; results without an ``_id`` are observations, NaN is a failure."""
-        for result in results:
-            value, sem, number = float(result[self.objective]), result.get(self.objective + SEM), result.get(ID)
-            if number is None:
-                parts = {name: (result[name + LOW], result[name + HIGH]) for name in self.study.space.names}
-                self.study.observe(parts, value, sem)
-            elif math.isnan(value):
-                self._check_suggested(int(number))
-                self.study.fail(int(number))
-            else:
-                self._check_suggested(int(number))
-                self.study.tell(int(number), value, sem)
-
-    def _check_suggested(self, number: int) -> None:
-        """Raise a ValueError, as gest-api wants it, for a number that no suggestion has."""
-        try:
-            self.study.trials[number]
-        except (IndexError, UnknownTrial):
-            raise InvalidInput("no suggestion has this _id", number, "Leave out _id for other results.") from None
+        region_points.ingest(self.study, self.objective, results)
 
 
 def _axes(vocs: Any) -> dict[str, tuple[float, float]]:

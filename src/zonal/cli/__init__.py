@@ -4,14 +4,26 @@ import click
 
 from zonal.cli.create import extend, new, refit
 from zonal.cli.explain import why, worth
-from zonal.cli.inspect import above, below, plot, predict, recommend, show
+from zonal.cli.inspect import above, below, plot, predict, recommend, show, suspects
 from zonal.cli.run import run
 from zonal.cli.simulate import power, rehearse
 from zonal.cli.transfer import export, import_, verify
-from zonal.cli.trials import allow, ask, cancel, correct, fail, forbid, observe, retract, tell
+from zonal.cli.trials import (
+    allow,
+    ask,
+    cancel,
+    correct,
+    fail,
+    forbid,
+    observe,
+    reinstate,
+    retract,
+    set_aside,
+    tell,
+)
 
 CAMPAIGN: tuple[click.Command, ...] = (
-    new, ask, tell, observe, fail, cancel, forbid, allow, correct, retract, recommend, show, why, worth, predict,
-    above, below, plot, extend, refit, export, import_, verify, run,
+    new, ask, tell, observe, fail, cancel, forbid, allow, correct, retract, set_aside, reinstate, suspects,
+    recommend, show, why, worth, predict, above, below, plot, extend, refit, export, import_, verify, run,
 )  # fmt: skip
 BEFOREHAND: tuple[click.Command, ...] = (rehearse, power)

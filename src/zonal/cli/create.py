@@ -33,6 +33,7 @@ Examples:
 @options.space_options
 @click.option("--points", "table", type=options.FILE, help="A table with one row per point or area.")
 @click.option("--budget", type=float, help="Number of measurements, or their total cost.")
+@options.by_option
 @options.study_options
 def new(
     path: Path | None,
@@ -40,6 +41,7 @@ def new(
     wants_template: bool,
     table: Path | None,
     budget: float | None,
+    by: str | None,
     space: options.SpaceOptions,
     settings: options.StudyOptions,
 ) -> None:
@@ -58,7 +60,7 @@ def new(
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
     given = arguments(words)
     with words.blamed():
-        study = Study.create(path, **given)
+        study = Study.create(path, **given, by=by)
     options.echo_err(f"{path}: {budget_line(study)} {smallest(study)}.")
 
 
@@ -98,10 +100,11 @@ def described(place: Recipe, budget: float, settings: options.StudyOptions) -> R
 
 
 @options.study_command()
-def refit(study: Study) -> None:
+@options.by_option
+def refit(study: Study, by: str | None) -> None:
     """Learn the model again from all measurements; studies often do so by themselves."""
     nothing = "there was nothing to learn: no new measurement, or the whole model is given."
-    options.echo_err("learned again." if study.refit() else nothing)
+    options.echo_err("learned again." if study.refit(by=by) else nothing)
 
 
 @options.study_command()

@@ -14,17 +14,20 @@ from zonal.cli import options
 from zonal.cli.trials import budget_line, echo_trials
 from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation, Trial
+from zonal.engine.windows import size_from_text
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.io.files import write_picture
+from zonal.io.geo_files import DRIVERS, read_areas, write_areas
 from zonal.io.result_table import Cell, Listing, Probability, counted, labelled
 from zonal.io.tables import read_table
 from zonal.plotting import Kind, column_width
 from zonal.spaces import Node
 from zonal.study import sheets, summary
+from zonal.study.areas import area_frame
 from zonal.study.queries import Side
 from zonal.study.study import Study
 from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
-from zonal.study.windows import size_from_text
+from zonal.study.suspects import hanging, set_aside_line
 
 SHOWN_NODES = 60
 
@@ -82,6 +85,23 @@ def recommend(
 
 
 @options.study_command()
+@options.number_option("-k", default=10, help="Number of readings to list.")
+@options.json_option
+def suspects(study: Study, k: int, as_json: bool) -> None:
+    """Which readings may be mistakes: each beside what all others expect of it, the farthest off first.
+
+    Also whether the answer hangs on a single reading.
+    """
+    listing, hangs_on = study.suspects(), () if is_empty(study) else study.recommend().hangs_on
+    if as_json:
+        options.echo_json({"title": listing.title, "columns": listing.columns, "hangs_on": list(hangs_on)})
+        return
+    options.echo_table(Listing(listing.title, {name: cells[:k] for name, cells in listing.columns.items()}))
+    if not is_empty(study):
+        click.echo(f"\n{hanging(hangs_on)}")
+
+
+@options.study_command()
 @options.number_option("-k", default=5, help="Number of best regions to list.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
 @options.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
@@ -105,6 +125,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, shifts: bool, as_json: b
         _echo_best(study, overview)
     elif overview["best"]:
         click.echo(f"\n{UNMEASURED}")
+    if aside := set_aside_line(study):
+        click.echo(f"\n{aside.rstrip()}")
     if study.pending:
         click.echo("\npending")
         echo_trials(study, study.pending)
@@ -229,7 +251,15 @@ def _nodes(study: Study, whole: bool) -> list[NodeRow]:
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
 @click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
-@click.option("-o", "--out", type=options.FILE, help="Write the table to a CSV file, numbers with all digits.")
+@click.option(
+    "-o",
+    "--out",
+    type=options.FILE,
+    help="Write the table to a CSV file, numbers with all digits; or areas to a .gpkg or .geojson.",
+)
+@click.option(
+    "--shapes", type=options.FILE, help="A file with the shapes of the areas, in the order of their table."
+)
 @options.decimal_option
 @options.json_option
 def predict(
@@ -237,6 +267,7 @@ def predict(
     where: tuple[str, ...],
     sheet: Path | None,
     out: Path | None,
+    shapes: Path | None,
     decimal: str | None,
     as_json: bool,
     **limits: float | None,
@@ -247,6 +278,8 @@ def predict(
     """
     if where and sheet is not None:
         raise click.UsageError("Pass REGIONs, or --csv FILE, not both.")
+    if shapes is not None and (out is None or out.suffix.lower() not in DRIVERS):
+        raise click.UsageError("--shapes are for --out with a name that ends in .gpkg or .geojson.")
     space = study.space
     asked = [space.region(sheets.place_of(space, text)) for text in where]
     if sheet is not None:
@@ -265,7 +298,11 @@ def predict(
     }
     if out is not None:
         listing = prediction.table()
-        Listing("", {**listing.columns, **more}).to_csv(out)
+        if out.suffix.lower() in DRIVERS:
+            given_shapes = None if shapes is None else read_areas(shapes)
+            write_areas(area_frame(asked, {**listing.to_dict(), **chances}, given_shapes), out)
+        else:
+            Listing("", {**listing.columns, **more}).to_csv(out)
         click.echo(f"{counted(len(asked), 'region')}: {out.resolve()}")
         return
     options.echo_table(

@@ -23,6 +23,7 @@ import click
 from zonal import _interrupts
 from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, StudyFileError, ZonalError
 from zonal.io.files import check_writable, content_of, file_path, text_of
+from zonal.io.geo_files import read_areas
 from zonal.io.result_table import Listing
 from zonal.io.spreadsheet import SEPARATORS
 from zonal.plotting.maps import GeoJson
@@ -229,7 +230,9 @@ class Shape:
 
 
 def shapes_of(path: Path) -> list[Shape]:
-    """Return the shapes of a GeoJSON file, in order."""
+    """Return the shapes of a GeoJSON or GeoPackage file, in order."""
+    if path.suffix.lower() == ".gpkg":
+        return list(read_areas(path).geometry)
     try:
         document = json.loads(text_of(content_of(path, "the file of shapes"), "the file of shapes", path))
         return [Shape(feature["geometry"]) for feature in document["features"]]
@@ -489,6 +492,6 @@ shapes_option = click.option(
     "--shapes",
     callback=lambda ctx, param, value: None if value is None else shapes_of(value),
     type=FILE,
-    help="A GeoJSON file with the polygons of points or areas, in the order of their table.",
+    help="A GeoJSON or GeoPackage file with the polygons of points or areas, in the order of their table.",
 )
 recipe_option = click.option("--recipe", type=FILE, help="A TOML file with all settings.")

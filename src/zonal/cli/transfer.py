@@ -22,7 +22,7 @@ from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile
 from zonal.storage.verify import first_difference
-from zonal.study.export import document, exported, imported, outcomes
+from zonal.study.export import MAPS, document, exported, imported, map_file, outcomes
 from zonal.study.study import Study
 
 
@@ -32,14 +32,25 @@ from zonal.study.study import Study
     "kind",
     default="csv",
     show_default=True,
-    type=click.Choice(["csv", "json", "events"]),
-    help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
+    type=click.Choice(["csv", "json", "events", *MAPS]),
+    help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`. Of a sky, the pixels "
+    "where the best one lies (moc) or all of them (skymap), in FITS; of a grid, all predictions (netcdf).",
 )
+@click.option("--probability", type=float, help="For moc: that the best pixel is in the set. [default: 0.9]")
 @click.option("--out", type=FILE, help="Write here instead of printing; a sheet also as .xlsx or .tsv.")
 @separator_option
 @decimal_option
-def export(study: Study, kind: str, out: Path | None, separator: str | None, decimal: str | None) -> None:
-    """Write a study's trials as a sheet or as JSON, or its events as JSON lines."""
+def export(
+    study: Study,
+    kind: str,
+    probability: float | None,
+    out: Path | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Write a study's trials as a sheet or as JSON, its events as JSON lines, or a map for other programs."""
+    if kind != "moc" and probability is not None:
+        raise click.UsageError("--probability is for --format moc.")
     if kind != "csv" and (separator or decimal):
         raise click.UsageError("--sep and --decimal are for a sheet: leave --format out.")
     itself = study.path is not None and out is not None and out.exists() and out.samefile(study.path)
@@ -54,6 +65,12 @@ def export(study: Study, kind: str, out: Path | None, separator: str | None, dec
         return
     plain = out is None or not out.name.lower().endswith(tuple(ENDINGS))
     require(plain, f"--format {kind} is no sheet", str(out), "Leave --format out, or name another file.")
+    if kind in MAPS:
+        require(out is not None, f"--format {kind} is no text", "standard output", "Name a file with --out.")
+        assert out is not None
+        write(out, map_file(study, kind, **({} if probability is None else {"probability": probability})))
+        echo_err(f"{out}: {budget_line(study)}")
+        return
     text = {"json": document, "events": exported}[kind](study)
     if out is None:
         click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte

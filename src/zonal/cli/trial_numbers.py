@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from zonal.engine.results import Observation
 from zonal.errors import InvalidInput, ZonalError, require
 from zonal.io.tables import ENDINGS
 from zonal.study import sheets
@@ -39,14 +40,17 @@ def numbered(study: Study, trial: int | str, state: str, observation: bool = Fal
     """Return the number of a trial; of a region, that of its only trial (or observation) in a state."""
     if isinstance(trial, int):
         return trial
-    what, state = ("observation", "observed") if observation else ("trial", state)
-    how = {"pending": "pending", "measured": "with a value"}.get(state, "that counts")
+    what = "observation" if observation else "trial"
+    state = "observed" if observation and state == "measured" else state
+    how = {"pending": "pending", "measured": "with a value", "set aside": "set aside"}.get(state, "that counts")
     try:
         region = region_of(study, sheets.place_of(study.space, trial))
     except ZonalError as error:
         raise InvalidInput(f"this is neither a number nor a region ({error})", trial, USE_NUMBER) from None
     same = ((record, past[-1].state) for record, past in history(study) if record.region.key == region.key)
-    numbers = [record.number for record, now in same if now == state]  # only observations are "observed"
+    numbers = [
+        record.number for record, now in same if now == state and isinstance(record, Observation) == observation
+    ]
     many = f"{len(numbers)} {what}s {how} ({', '.join(map(str, numbers))})" if numbers else f"no {what} {how}"
     require(len(numbers) == 1, f"this region has {many}", trial, USE_NUMBER)
     return numbers[0]

@@ -10,12 +10,14 @@ from typing import TypedDict, TypeVar
 import click
 
 from zonal.cli import options
+from zonal.cli.plate_order import PlateOrder
 from zonal.cli.trial_numbers import TRIAL, numbered
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.errors import BudgetSpent, CannotWrite, Exhausted, InvalidInput, reject
+from zonal.io import fasta, plates
 from zonal.io.result_table import Listing, counted
 from zonal.io.spreadsheet import SheetFile
-from zonal.io.tables import read_table
+from zonal.io.tables import Table, read_table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region
 from zonal.study import operations, sheets, summary
@@ -37,6 +39,9 @@ class Limits(TypedDict):
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
+margin_option = click.option(
+    "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
+)
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -45,6 +50,11 @@ observation_option = click.option(
 @options.study_command()
 @options.number_option("-n", "wanted", default=1, help="Number of trials.")
 @click.option("--csv", "sheet", type=options.FILE, help="Write a new sheet with an empty column for the values.")
+@click.option(
+    "--plate",
+    type=click.Choice(list(map(str, plates.SIZES))),
+    help="Order on plates of so many wells: the sheet names them, and a map of the plates is written beside it.",
+)
 @click.option("--pending", is_flag=True, help="Show the trials pending again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @options.separator_option
@@ -52,11 +62,13 @@ observation_option = click.option(
 @click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
 @click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
 @options.labels_option
+@options.by_option
 @options.json_option
 def ask(
     study: Study,
     wanted: int,
     sheet: Path | None,
+    plate: str | None,
     pending: bool,
     key: str,
     separator: str | None,
@@ -64,21 +76,27 @@ def ask(
     within: tuple[str, ...],
     avoid: tuple[str, ...],
     labels: dict[str, str],
+    by: str | None,
     as_json: bool,
 ) -> None:
     """Which regions to measure next.
 
     If fewer than the wanted number are left, returns those and says so. A sheet is written for Excel (.xlsx), with
-    tabs (.tsv) or as CSV, by its ending. A REGION is written as in `zonal observe`: what is asked for lies within
-    one of --within, and overlaps none of --avoid.
+    tabs (.tsv), as CSV or as FASTA (.fasta), by its ending. A REGION is written as in `zonal observe`: what is
+    asked for lies within one of --within, and overlaps none of --avoid.
     """
     if pending and (within or avoid):
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
+    if plate and sheet is None:
+        raise click.UsageError("--plate orders by a sheet: pass --csv FILE.")
     now = Limits(within=_places(study, within), avoid=_places(study, avoid), labels=labels)
     file = None if sheet is None else SheetFile(sheet, separator, decimal)
-    trials = list(study.pending) if pending else _ask(study, wanted, key, now)
+    wells = None if file is None or plate is None else PlateOrder(file, int(plate), study)
+    if file is not None and file.is_fasta:
+        fasta.check_codes(study.space.cell((0, 0)).name)  # before anything is asked for
+    trials = list(study.pending) if pending else _ask(study, wanted, key, by or BENCH, now)
     if file is not None:
-        _write_questions(file, study, trials)
+        _write_questions(file, study, trials, wells)
         options.echo_err(
             f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them."
         )
@@ -93,16 +111,16 @@ def _places(study: Study, regions: tuple[str, ...]) -> list[Region] | None:
     return [study.space.region(sheets.place_of(study.space, region)) for region in regions] or None
 
 
-def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
+def _ask(study: Study, wanted: int, key: str, by: str, now: Limits) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
     asked_before = sum(asked.key == key for asked in all_asked(study)) if key else 0
     number = min(wanted, asked_before or measurements_left(study))
     if number == 0:
         raise _spent(study)
     try:
-        trials = study.ask(number, key=key, by=BENCH, **now)
+        trials = study.ask(number, key=key, by=by, **now)
     except (Exhausted, BudgetSpent):
-        trials = _one_by_one(study, number, key, now)
+        trials = _one_by_one(study, number, key, by, now)
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
         spent = "the budget leaves no more" if fewer else "no other region can be measured"
@@ -110,12 +128,12 @@ def _ask(study: Study, wanted: int, key: str, now: Limits) -> list[Trial]:
     return trials
 
 
-def _one_by_one(study: Study, number: int, key: str, now: Limits) -> list[Trial]:
+def _one_by_one(study: Study, number: int, key: str, by: str, now: Limits) -> list[Trial]:
     """Return the trials that are left, at least one."""
     trials: list[Trial] = []
     for at in range(number):
         try:
-            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH, **now))
+            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=by, **now))
         except (Exhausted, BudgetSpent) as error:
             if not trials:
                 raise _spent(study) if isinstance(error, BudgetSpent) else error from None
@@ -133,9 +151,11 @@ def _spent(study: Study) -> options.Refusal:
     return options.Refusal(spent, options.NOTHING_LEFT)
 
 
-def _write_questions(file: SheetFile, study: Study, trials: Sequence[Trial]) -> None:
+def _write_questions(
+    file: SheetFile, study: Study, trials: Sequence[Trial], wells: PlateOrder | None = None
+) -> None:
     try:
-        file.write(questions(study, trials))
+        file.write(questions(study, trials) if wells is None else wells.rows(study, trials))
     except CannotWrite as error:
         problem = f"the sheet cannot be written ({error.reason}), and the trials are pending"
         fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
@@ -158,6 +178,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.argument("trial", required=False, type=TRIAL)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
+@margin_option
 @note_option
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
@@ -166,6 +187,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
+@click.option("--plate", "readings", type=options.FILE, help="What a plate reader read, for an order on plates.")
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 @click.option("--changed", is_flag=True, help="Also take rows of trials that changed after the sheet was written.")
 @options.decimal_option
@@ -175,12 +197,14 @@ def tell(
     trial: int | str | None,
     value: str | None,
     sem: str | None,
+    moe: str | None,
     note: str,
     spent: float | None,
     slopes: tuple[str, ...],
     minus: str | None,
     labels: dict[str, str],
     sheet: Path | None,
+    readings: Path | None,
     correct: bool,
     changed: bool,
     decimal: str | None,
@@ -192,24 +216,29 @@ def tell(
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
     column minus of a sheet names the other region. A label is written --label plate=3; in a sheet it has a column.
+    For an order on plates, --plate takes a table in the form of the plate, or a list with the columns well and
+    value.
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
+    stray = "--plate is for an order on plates: pass it with --csv ORDER." if readings else stray
     one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _tell_sheet(study, sheet, correct, changed, decimal)
+        table = read_table(sheet, decimal)
+        table = table if readings is None else plates.filled(table, read_table(readings, decimal))
+        return _tell_sheet(study, table, correct, changed, by)
     assert trial is not None
     assert value is not None
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
     study.tell(trial, *told, note, time=spent, slopes=along, minus=off, labels=labels, by=by)
     options.echo_err(budget_line(study))
 
 
-def _tell_sheet(study: Study, sheet: Path, correct: bool, changed: bool, decimal: str | None) -> None:
+def _tell_sheet(study: Study, table: Table, correct: bool, changed: bool, by: str | None) -> None:
     before = sheets.told_before(study)
-    taken = sheets.told(study, read_table(sheet, decimal), correct, changed, watched=slowly)
+    taken = sheets.told(study, table, correct, changed, by, watched=slowly)
     now = sheets.told_before(study) if taken.corrected else before
     for number, _ in taken.corrected:
         options.echo_err(f"{corrected(before[number][0], now[number][0])}.")
@@ -241,6 +270,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
+@margin_option
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
 @click.option("--note", default="", help="A note kept with the observation.")
@@ -256,6 +286,7 @@ def observe(
     region: str | None,
     value: str | None,
     sem: str | None,
+    moe: str | None,
     slope: str | None,
     minus: str | None,
     note: str,
@@ -281,18 +312,18 @@ def observe(
         return options.echo_err(f"Added {counted(len(taken), 'earlier measurement')}.")
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
-        return _observe_sheet(study, sheet, again, decimal)
+        return _observe_sheet(study, sheet, again, decimal, by)
     assert region is not None
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "")
+    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
     seen = study.observe(place, *told, seen_as, minus=off, note=note, labels=labels, by=by)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
-def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None) -> None:
-    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, slowly), ""
+def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None, by: str | None) -> None:
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by, slowly), ""
     n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
     if sheet_rows.repeated and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)
@@ -352,13 +383,14 @@ def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, 
 @options.study_command()
 @click.argument("region")
 @click.option("--note", default="", help="Why; kept in the history.")
-def forbid(study: Study, region: str, note: str) -> None:
+@options.by_option
+def forbid(study: Study, region: str, note: str, by: str | None) -> None:
     """Forbid a REGION from now on: nothing that overlaps it is asked for or recommended.
 
     A REGION is written as in `zonal observe`. What was measured there still counts. `zonal allow` takes it back.
     """
     place = study.space.region(sheets.place_of(study.space, region))
-    pending = [str(trial.number) for trial in study.forbid(place, note)]
+    pending = [str(trial.number) for trial in study.forbid(place, note, by=by)]
     still_pending = f" Still pending there: {', '.join(pending)}; tell them or cancel them." if pending else ""
     options.echo_err(f"{place.name} is forbidden.{still_pending} {budget_line(study)}")
 
@@ -434,6 +466,46 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 
     operations.together(study, remove)
     options.echo_err(f"retracted: {', '.join(map(corrected, records))}. {budget_line(study)}")
+
+
+@options.study_command()
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--note", default="", help="Why.")
+@observation_option
+@options.by_option
+def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
+    """Let readings no longer count, as gross errors; their trials stay paid for.
+
+    Everything is as if they were not known, except that regions already split stay split. `zonal suspects` lists
+    the likeliest mistakes, `zonal reinstate` undoes it.
+    """
+    numbers = dict.fromkeys(numbered(study, trial, "measured", observation) for trial in trials)
+    records = [operations.recorded(study, number, observation) for number in numbers]
+
+    def change(draft: Study) -> None:
+        for record in records:
+            draft.set_aside(record, note, by=by)
+
+    operations.together(study, change)
+    options.echo_err(f"set aside: {', '.join(map(corrected, records))}. {budget_line(study)}")
+
+
+@options.study_command()
+@click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
+@click.option("--note", default="", help="Why.")
+@observation_option
+@options.by_option
+def reinstate(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
+    """Let readings that were set aside, by Zonal or by hand, count again; from then on they are believed."""
+    numbers = dict.fromkeys(numbered(study, trial, "set aside", observation) for trial in trials)
+    records = [operations.recorded(study, number, observation) for number in numbers]
+
+    def change(draft: Study) -> None:
+        for record in records:
+            draft.reinstate(record, note, by=by)
+
+    operations.together(study, change)
+    options.echo_err(f"reinstated: {', '.join(map(corrected, records))}. {budget_line(study)}")
 
 
 def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 from zonal._types import Flags, Ints
 from zonal.engine import events
 from zonal.engine.labels import label_of, planned_label
-from zonal.engine.trial_history import Source, outcomes
+from zonal.engine.results import Source
+from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
 from zonal.gp.offsets import SOURCE, Label
@@ -57,13 +58,16 @@ def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is pending."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
+    if asked.window is not None:
+        _slot_of(state, asked.window, None)
     if state.problem.settings.max_replicates is not None:
         _update_askable(state, asked.row)
     state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
-    if (asked.within or asked.avoid) and asked.row not in state.initial_design:
+    repeats = asked.row in state.waiting_rows
+    if repeats or ((asked.within or asked.avoid) and asked.row not in state.initial_design):
         state.n_beside_design += 1
     if label := planned_label(state, asked):
-        _slot_of(state, state.region(asked.row), None, label)
+        _slot_of(state, state.asked_region(asked), None, label)
     if asked.draw == state.rng_streams:
         state.rng_streams += 1
     else:
@@ -80,11 +84,10 @@ def _claim(state: State, event: events.Claimed) -> None:
 def _tell(state: State, event: events.Told) -> None:
     """Record a trial's value."""
     number, pending = event.number, state.pending
-    if number in pending:
-        row = pending[number].row
+    asked = state.asked[number]
+    row = asked.row
+    if number in pending:  # else it had failed
         state.pending = _without(pending, number)
-    else:  # it had failed
-        row = state.asked[number].row
     weight = 1.0
     if state.problem.prices is not None:
         time, cost = state.spent_on(event)
@@ -93,15 +96,17 @@ def _tell(state: State, event: events.Told) -> None:
         state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
-    state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
+    if asked.window is None:
+        state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
     if event.minus is not None:
-        slot, reference = _slot_of(state, state.region(row), event.minus), _slot_of(state, event.minus, None)
+        slot = _slot_of(state, state.asked_region(asked), event.minus)
+        reference = _slot_of(state, event.minus, None)
         difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
         state.differences = {**state.differences, number: difference}
         _add_reward(state, slot, event, 0.0, weight)
     else:
         _set_order(state, (False, number))
-        slot = _slot_of_trial(state, number, row, event.labels)
+        slot = _slot_of_trial(state, asked, event.labels)
         _add_reward(state, slot, event, state.relative_noise.item(row), weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
@@ -129,9 +134,9 @@ def _observe(state: State, event: events.Observed) -> None:
     state.observed = state.observed.plus((slot, event))
 
 
-def _amend(state: State, event: events.Amended) -> None:
-    """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    problem = state.problem
+def _amend(state: State, event: events.Amended | events.Judged) -> None:
+    """Recount the rewards of a footprint after its readings changed; splits already made stay."""
+    problem, source = state.problem, (event.observed, event.number)
     slot, _, weight = state.source_of(event.observed, event.number)
     history, slots = (*state.events, (*state.draft_events, event)), [slot]
     if isinstance(event, events.Corrected) and problem.shifts:
@@ -140,7 +145,14 @@ def _amend(state: State, event: events.Amended) -> None:
     for place in slots:
         ledger = ledger.with_rewards(place, _rewards_of(state, place, history))
     state.posterior = state.posterior.from_scratch(ledger=ledger)
-    if isinstance(event, events.Retracted) and not event.observed:
+    state.believed = state.believed - {source}
+    state.set_aside = {other: doubt for other, doubt in state.set_aside.items() if other != source}
+    if isinstance(event, events.SetAside):
+        state.set_aside = {**state.set_aside, source: event}
+    elif isinstance(event, events.Reinstated):
+        agreeing = set() if event.agrees is None else {(False, event.agrees)}
+        state.believed = state.believed | {source} | agreeing
+    elif isinstance(event, events.Retracted) and not event.observed:
         _retract_trial(state, event.number)
     elif isinstance(event, events.Corrected) and not event.observed and event.number in state.differences:
         variance = (event.sem or 0.0) ** 2 * weight
@@ -162,7 +174,7 @@ def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list
     """Return every reward that counts: whose it is, its slot, itself, and whether it has a standard error."""
     counted = []
     for (observed, number), (*_, last) in outcomes(history).items():
-        if last.value is None:
+        if last.value is None or last.state == "set aside":
             continue
         slot, noise, time = state.source_of(observed, number)
         time = time if last.time is None else last.time / state.created.time
@@ -174,9 +186,11 @@ def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list
 
 def _retract_trial(state: State, number: int) -> None:
     """Count a trial as not told."""
-    row = state.asked[number].row
+    asked = state.asked[number]
+    row = asked.row
     state.measured -= 1
-    state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
+    if asked.window is None:
+        state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
     if number in state.costs_paid:
         state.costs_paid = _without(state.costs_paid, number)
     if number in state.differences:
@@ -334,18 +348,17 @@ def _slot_of(state: State, region: Region, minus: Region | None, label: Label | 
     return slot
 
 
-def _slot_of_trial(state: State, number: int, row: int, labels: events.Labels) -> int:
+def _slot_of_trial(state: State, asked: events.Asked, labels: events.Labels) -> int:
     """Return the slot of the reading of a trial, tracking it if it is new."""
+    slot, row, source = state.asked_slot(asked), asked.row, (False, asked.number)
     if not state.problem.shifts:
-        return state.measured_slot(row)
-    label = label_of(state, (False, number), labels)
-    if label is None:
-        state.shifted_slots = {**state.shifted_slots, (False, number): state.measured_slot(row)}
-        return state.measured_slot(row)
-    slot, slots = _slot_of(state, state.region(row), None, label), state.label_slots.get(row, ())
-    state.shifted_slots = {**state.shifted_slots, (False, number): slot}
-    if slot not in slots:
-        state.label_slots = {**state.label_slots, row: (*slots, slot)}
+        return slot
+    label = label_of(state, source, labels)
+    if label is not None:
+        slot = _slot_of(state, state.asked_region(asked), None, label)
+    state.shifted_slots = {**state.shifted_slots, source: slot}
+    if label is not None and asked.window is None and slot not in state.label_slots.get(row, ()):
+        state.label_slots = {**state.label_slots, row: (*state.label_slots.get(row, ()), slot)}
     return slot
 
 
@@ -361,7 +374,7 @@ def _relabelled(state: State, event: events.Corrected) -> int:
     if not event.observed:
         if event.number in state.differences:
             return state.differences[event.number].slot
-        return _slot_of_trial(state, event.number, state.asked[event.number].row, event.labels)
+        return _slot_of_trial(state, state.asked[event.number], event.labels)
     _, observed = state.observed[event.number]
     seen, minus = with_feedback(observed.region, observed.feedback), observed.minus
     slot = _slot_of(
@@ -429,6 +442,8 @@ APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Observed: _observe,
     events.Corrected: _amend,
     events.Retracted: _amend,
+    events.SetAside: _amend,
+    events.Reinstated: _amend,
     events.ModelWarned: _warn,
     events.Extended: _extend,
     events.Noted: _ignore,

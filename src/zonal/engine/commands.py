@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 
-from zonal.engine import checks, events
+from zonal.engine import checks, events, gross_errors
 from zonal.engine.costs import INITIAL_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, open_to_corners, prepare
 from zonal.engine.initial_design import of_depth
@@ -28,6 +28,7 @@ NO_NODE = (
     "StoOO learns about a region only from measurements of that region, and this one is not a node, "
     "or was measured with another feedback"
 )
+REVIEWED = 24  # readings up to which all are judged again after each, if nothing is learned
 MAX_FAILURES = 3  # in a row, after which a region is never asked for again
 
 
@@ -116,23 +117,46 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
 
 def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = ()) -> State:
     """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
-    draft, number = state.draft(), event.number
-    row = (state.pending if number in state.pending else state.asked)[number].row
+    draft, asked = state.draft(), state.asked[event.number]
+    row = asked.row
     if event.minus is not None:
-        _check_functional(state, state.region(row), event)
+        _check_functional(state, state.asked_region(asked), event)
     elif not state.problem.shifts:
-        checks.consistent(state, state.measured_slot(row), event.value, event.sem, state.relative_noise.item(row))
+        noise = state.relative_noise.item(row)
+        checks.consistent(state, state.asked_slot(asked), event.value, event.sem, noise)
     draft.apply_event(event)
     for slope in beside:
         _check_functional(state, slope.region, slope)
         draft.apply_event(slope)
-    _learn(draft, state.ledger.total, telling=True)
-    if draft.structure.first_child[row] < 0 and has_scale(draft):
+    if not _judged(draft, state, event):
+        _learn(draft, state.ledger.total, telling=True)
+    if asked.window is None and draft.structure.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
     if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     _note_recommended(draft)
     return draft.commit()
+
+
+def _judged(draft: State, before: State, event: events.Told) -> bool:
+    """Judge a reading, and, after a fit, all others; return whether this was done, and models were learned."""
+    if not draft.problem.doubts_readings:
+        return False
+    changed = gross_errors.judge(draft, before, event)
+    if changed:
+        _learn_from_scratch(draft)
+    else:
+        _learn(draft, before.ledger.total, telling=True)
+    _review(draft, before)
+    return True
+
+
+def _review(draft: State, before: State) -> None:
+    """Judge all readings after a fit; where nothing is learned, at the first ones, doublings and the last."""
+    total, fitted = draft.ledger.total, draft.fit_state.fit is not before.fit_state.fit
+    due = total <= REVIEWED or total & (total - 1) == 0 or _is_last(draft)
+    if (fitted or (due and not draft.problem.learner.learns)) and gross_errors.review(draft):
+        _learn_from_scratch(draft)
 
 
 def _note_recommended(draft: State) -> None:
@@ -196,6 +220,16 @@ def correct(state: State, amendments: Sequence[events.Amended]) -> State:
             checks.corrected(state, event)
         draft.apply_event(event)
     _learn_from_scratch(draft)
+    if draft.problem.doubts_readings:
+        _review(draft, state)
+    return draft.commit()
+
+
+def doubt(state: State, event: events.Judged) -> State:
+    """Set a reading aside, or reinstate it, as a person says; learn the models from scratch."""
+    draft = state.draft()
+    draft.apply_event(event)
+    _learn_from_scratch(draft)
     return draft.commit()
 
 
@@ -211,6 +245,8 @@ def close_trial(state: State, number: int, failed: bool, retry: bool, note: str 
     if blocked and draft.may_split(row):
         open_nodes(draft, [row], expanded=draft.n_averages_told(row) > 0)
     draft.apply_event(events.Closed(number, "failed" if failed else "cancelled", blocked, note))
+    if gross_errors.release(draft):
+        _learn_from_scratch(draft)
     return draft.commit()
 
 
@@ -218,6 +254,8 @@ def forbid(state: State, event: events.Forbidden) -> State:
     """Forbid a region from now on."""
     draft = state.draft()
     draft.apply_event(event)
+    if gross_errors.release(draft):
+        _learn_from_scratch(draft)
     if state.problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()

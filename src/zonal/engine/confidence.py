@@ -23,6 +23,7 @@ Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and
 
 SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold
 DRAWS = 2000
+DRAWS_OF_BEST = 8000  # where many regions may be the best, each rarely
 MAX_RIVALS = 256  # regions compared with the recommended one
 JITTER = 1e-8  # of the prior variance
 NOBODY: Rows = np.array([], dtype=np.intp)
@@ -95,6 +96,13 @@ def standings(
         near = draws_of_row if alike is None else draws[:, (among == row) | alike[k, among]].max(axis=1)
         standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(near >= top))))
     return standings
+
+
+def times_best(views: list[ModelView], rows: Rows) -> tuple[Floats, Floats]:
+    """Return in what share of joint draws each of some rows is the best: in one half of them, and in the other."""
+    winners = np.concatenate([draw.argmax(axis=1) for _, draw in _draws(views, rows, number=DRAWS_OF_BEST)])
+    first, second = (np.bincount(half, minlength=len(rows)) / len(half) for half in (winners[::2], winners[1::2]))
+    return first, second
 
 
 def outlook(tree: Tree, views: list[ModelView], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
@@ -197,21 +205,21 @@ def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
 
 
 def _draws(
-    views: list[ModelView], rows: Rows, within: Flags | None = None, more: Rows = NOBODY
+    views: list[ModelView], rows: Rows, within: Flags | None = None, more: Rows = NOBODY, number: int = DRAWS
 ) -> list[tuple[ModelView, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
     For nodes flagged in `within`, one smallest region in the node is drawn instead of its average. Nodes in `more`
     are drawn too, after the others, and change no draw of these.
     """
-    ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
+    ends = np.rint(np.cumsum([view.weight for view in views]) * number).astype(int)
     numbers = np.diff(ends, prepend=0)
     rng, others = np.random.default_rng(0), [np.random.default_rng([2, at]) for at in range(len(more))]
     rows, draws = np.append(rows, more), []
-    for view, number in zip(views, numbers.tolist(), strict=True):
-        normal = rng.standard_normal((number, len(rows) - len(more)))
-        normal = np.column_stack([normal, *(other.standard_normal(number) for other in others)])
-        if number == 0:
+    for view, of_view in zip(views, numbers.tolist(), strict=True):
+        normal = rng.standard_normal((of_view, len(rows) - len(more)))
+        normal = np.column_stack([normal, *(other.standard_normal(of_view) for other in others)])
+        if of_view == 0:
             continue
         covariance = view.covariance(rows, rows)
         if within is not None:

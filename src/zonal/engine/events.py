@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import Feedback
-from zonal.spaces import Node, Region
+from zonal.spaces import Node, ProductRegion, Region
 
 Labels = tuple[tuple[str, str], ...]  # of a reading: names and texts, by name
 
@@ -60,6 +60,7 @@ class Asked(NamedTuple):
     cost: float = 1.0  # including its time and the travel to its region
     within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
+    window: ProductRegion | None = None  # what to measure if it is no node; the node is the cell at its centre
     labels: Labels = ()  # planned for its reading
 
 
@@ -158,6 +159,33 @@ class Retracted(NamedTuple):
     by: str  # who retracted it
 
 
+class SetAside(NamedTuple):
+    """A reading no longer counts, as it may be a gross error; its budget, count and round stay.
+
+    What was expected of it is what the models and the other readings say, in the user's units.
+    """
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    by_rule: bool  # whether the rule did it, and not a person
+    waits: bool  # whether it waits for a repeat of its region, which decides
+    expected: float | None  # mean of what was expected; None if a person set it aside
+    std: float | None  # its standard deviation, noise included
+    note: str = ""  # why, if a person did it
+    by: str = ""  # who
+
+
+class Reinstated(NamedTuple):
+    """A reading that was set aside counts again, and is believed from now on, until it is corrected."""
+
+    number: int  # the number of the trial or of the observation
+    observed: bool  # whether it is an observation
+    by_rule: bool  # whether the rule did it, and not a person
+    agrees: int | None  # the trial whose reading agrees with it; None if a person did it, or no repeat is possible
+    note: str = ""  # why, if a person did it
+    by: str = ""  # who
+
+
 class Fitted(NamedTuple):
     """The models were learned again, from all rewards so far."""
 
@@ -186,6 +214,7 @@ class Signed(NamedTuple):
 
 OfTrial = Asked | Claimed | Told | Closed | Noted | Unblocked
 Amended = Corrected | Retracted
+Judged = SetAside | Reinstated
 Event = (
     Created
     | Split
@@ -194,6 +223,7 @@ Event = (
     | Forbidden
     | Observed
     | Amended
+    | Judged
     | Fitted
     | ModelWarned
     | Extended

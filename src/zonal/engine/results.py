@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from zonal.io.hints import missing
 from zonal.io.result_table import card, give_or_take, number, percent
-from zonal.spaces import Node, Region
+from zonal.spaces import Region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
+Source = tuple[bool, int]  # of a reading: whether it is an observation, and its number
 Certainty = Callable[[], tuple[float, float]]  # returns gap and probability_best
-State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted"]
+State = Literal["pending", "measured", "failed", "cancelled", "observed", "retracted", "set aside"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Trial:
     ----------
     number : int
         Counts the trials of a study from 0.
-    node : (depth, index)
-        Which node of the tree.
+    node : (depth, index) or None
+        Which node of the tree; None for a window, which is none.
     region : Region
         What to measure.
     replicate : int
@@ -55,7 +56,7 @@ class Trial:
     """
 
     number: int
-    node: Node
+    node: Any  # (depth, index); None for a window
     region: Region
     replicate: int
     study: str = field(default="", compare=False)
@@ -84,7 +85,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"pending", "measured", "failed", "cancelled", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "retracted", "set aside"}
     value : float or None
         As told, or as corrected since.
     sem : float or None
@@ -182,9 +183,15 @@ class Recommendation:
         Of mean, std and gap.
     note : str
         A reason to trust gap and probability less, or "".
+    stable : bool
+        Whether the answer survives the deletion of any one reading: models and their weights are kept, and it has
+        moved when the new answer overlaps less than half of it.
+    hangs_on : tuple of str
+        The readings without which it moves, such as ``("trial 17",)``; none if it is stable.
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
-    the two is first read, from what was known when the region was recommended.
+    the two is first read, from what was known when the region was recommended. So is ``stable``, which may take a
+    second.
 
     Examples
     --------
@@ -206,6 +213,17 @@ class Recommendation:
     _draw: Certainty
     unit: str = ""
     note: str = ""
+    _hang: Callable[[], tuple[Source, ...]] = tuple
+
+    @cached_property
+    def hangs_on(self) -> tuple[str, ...]:
+        """The readings that the answer hangs on, such as "trial 17"."""
+        return tuple(f"{'observation' if observed else 'trial'} {number}" for observed, number in self._hang())
+
+    @property
+    def stable(self) -> bool:
+        """Whether the answer survives the deletion of any one reading."""
+        return not self.hangs_on
 
     @cached_property
     def _certainty(self) -> tuple[float, float]:
@@ -234,10 +252,10 @@ class Recommendation:
         """Return a hash that needs no draws."""
         return hash((self.region, self.mean, self.std))
 
-    def __reduce__(self) -> tuple[type[Recommendation], tuple[Region, Node, float, float, Certainty, str, str]]:
+    def __reduce__(self) -> tuple[type[Recommendation], tuple[Any, ...]]:
         """Pickle, or copy, with the certainty as numbers."""
-        certainty: Certainty = partial(tuple, self._certainty)  # type: ignore[assignment]
-        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit, self.note)
+        certainty, hang = partial(tuple, self._certainty), partial(tuple, self._hang())
+        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, hang)
 
     def __repr__(self) -> str:
         """Return the answer in one line."""

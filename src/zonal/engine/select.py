@@ -14,7 +14,9 @@ from zonal.engine import checks
 from zonal.engine.costs import SLACK, Prices
 from zonal.engine.events import Asked, Labels
 from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
+from zonal.engine.gross_errors import next_repeat, same_region
 from zonal.engine.initial_design import allowed_share, allowed_within
+from zonal.engine.off_grid import chosen_window, home_of, n_asked
 from zonal.engine.policy import TIE, bound_policy, views
 from zonal.engine.state import State
 from zonal.policies.base import NONE, Reason, RoundCosts, Rows
@@ -40,14 +42,22 @@ def ask(
     """
     draft, draw, time, cost, prices = state.draft(), state.next_stream(), 1.0, 1.0, state.problem.prices
     terms = None if prices is None else _round_costs(draft, prices, by, free)
-    row, time = _choose(draft, state.measured + len(state.pending) + 1, draw, terms, now)
+    again = next_repeat(draft, terms, now)
+    window = chosen_window(draft) if again is None and terms is None and now is None else None
+    if again is not None:
+        row, window, time = again.row, again.window, again.time
+    elif window is not None:
+        row = home_of(draft, window)
+    else:
+        row, time = _choose(draft, state.measured + len(state.pending) + 1, draw, terms, now)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
             checks.payable(draft, cost, draft.region(row))
-    replicate = draft.n_measurements(row) + 1
+    replicate = draft.n_measurements(row) + 1 if window is None else n_asked(draft, window) + 1
     node, limits = draft.structure.node(row), ((), ()) if now is None else (now.within, now.avoid)
-    draft.apply_event(Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits, labels))
+    asked = Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits, window, labels)
+    draft.apply_event(asked)
     return draft.commit()
 
 
@@ -123,7 +133,11 @@ def reason(before: State, asked: Asked) -> tuple[Reason, Rows, Tree]:
     if asked.within or asked.avoid:
         now = Possible(asked.within, asked.avoid)
     terms = None if prices is None else _round_costs(before, prices, asked.by, free=True)
-    table = _policy_table(before, terms, now)
+    table, repeat = _policy_table(before, terms, now), next_repeat(before, terms, now)
+    if asked.window is not None and (repeat is None or repeat.window is None):
+        return "window", NONE, table
+    if repeat is not None and same_region(repeat, asked):
+        return "repeat", NONE, table
     if before.initial_design and next_of_design(before, terms, now) == asked.row:
         return "design", NONE, table
     t = before.measured + len(before.pending) + 1

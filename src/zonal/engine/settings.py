@@ -85,6 +85,7 @@ class Given(TypedDict, total=False):
     cost_unit: str
     offsets: Sequence[str]
     drift: bool
+    gross_errors: bool | None
 
 
 def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
@@ -106,6 +107,15 @@ def _checked_policy(policy: Policy | None) -> Policy | None:
     able = policy is None or (attribute(policy, "bind") and not isinstance(policy, type))
     require(able, "policy must be a policy", policy, "Pass for example zn.GPOO().")
     return policy
+
+
+def _checked_errors(given: bool | None, policy: Policy | None) -> bool | None:
+    if given is None:
+        return None
+    fix = "Leave gross_errors out, or use a policy with a Gaussian belief, such as GPOO."
+    able = not (given and policy is not None and policy.model_free)
+    require(able, "empirical means cannot tell which reading is a gross error", given, fix)
+    return truth(given, "gross_errors")
 
 
 def _checked_kernel(kernel: KernelLike, space: Space) -> KernelLike:
@@ -153,6 +163,7 @@ class Settings:
     target: Feedback | None = None  # None: see `judged`
     offsets: tuple[str, ...] = ()  # the labels whose readings have an offset of their own
     drift: bool = False  # whether readings drift in their order
+    gross_errors: bool | None = None  # None: see `Problem.doubts_readings`
 
     @property
     def judged(self) -> Feedback:
@@ -206,6 +217,7 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         target=_checked_target(given.get("target"), checked_space),
         offsets=checked_names(given.get("offsets", ())),
         drift=truth(given.get("drift", False), "drift"),
+        gross_errors=_checked_errors(given.get("gross_errors"), given.get("policy")),
         seed=_seed(given.get("rng")),
     )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -258,6 +270,10 @@ class Problem:
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
         self.learned = not self.model_free and self.unknowns.given is None  # whether the kernel is learned
+        # Whether a reading far from all others is measured again before it is believed: by default if the policy
+        # is the default, and not where every reading is exact.
+        by_default = isinstance(self.policy, KnowledgeGradient) and settings.noise != 0
+        self.doubts_readings = by_default if settings.gross_errors is None else settings.gross_errors
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
         self.node_weight = cache(self._node_weight)
         self.node_path = cache(self._node_path)

@@ -21,11 +21,11 @@ from zonal._types import Flags, Floats, Ints
 from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
-from zonal.engine.events import Asked, Created, Event, Observed, Signed, Told, Transaction
+from zonal.engine.events import Asked, Created, Event, Observed, SetAside, Signed, Told, Transaction
 from zonal.engine.labels import offset_spec, planned_label
 from zonal.engine.log import Log
+from zonal.engine.results import Source
 from zonal.engine.settings import Problem, Settings
-from zonal.engine.trial_history import Source
 from zonal.errors import InvalidInput
 from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState
@@ -104,6 +104,8 @@ class State:
         self.observed: Log[tuple[int, Observed]] = Log()  # external observations, each with its slot
         self.blocked: dict[int, int] = {}  # rows that cannot be measured, and the trial that failed there
         self.failed_trials: dict[int, tuple[int, ...]] = {}  # trials failed in a row, by row of the table
+        self.set_aside: dict[Source, SetAside] = {}  # readings that do not count, as they may be gross errors
+        self.believed: frozenset[Source] = frozenset()  # readings that a repeat, or a person, confirmed
         self.rng_streams = 0  # of random numbers, in use or free again
         self.free_streams: tuple[int, ...] = ()  # those of cancelled trials
         self.n_beside_design = 0  # trials asked for where little was possible, besides the initial design
@@ -282,9 +284,9 @@ class State:
 
     def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
         """Return an overlay with one more trial pending."""
-        weight, slot = asked.time / self.created.time, self.measured_slot(asked.row)
+        weight, slot = asked.time / self.created.time, self.asked_slot(asked)
         if label := planned_label(self, asked):
-            slot = self.find_slot(self.region(asked.row), None, label) or slot
+            slot = self.find_slot(self.asked_region(asked), None, label) or slot
         expected = self.expected_difference(asked.row)
         if expected is None:
             noise = self.relative_noise.item(asked.row)
@@ -307,7 +309,8 @@ class State:
     @property
     def last_differences(self) -> dict[int, Difference]:
         """The last difference measured at each node, by row."""
-        return {self.asked[number].row: difference for number, difference in self.differences.items()}
+        told = ((self.asked[number], difference) for number, difference in self.differences.items())
+        return {asked.row: difference for asked, difference in told if asked.window is None}
 
     def region(self, row: int) -> Region:
         """Return the region of a row."""
@@ -315,6 +318,18 @@ class State:
         node = int(nodes.depth[row]), int(nodes.index[row])
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
+
+    def asked_region(self, asked: Asked) -> Region:
+        """Return the region of a trial: that of its node, or a window."""
+        return self.region(asked.row) if asked.window is None else asked.window
+
+    def asked_slot(self, asked: Asked) -> int:
+        """Return the slot of what is measured in a trial."""
+        if asked.window is None:
+            return self.measured_slot(asked.row)
+        slot = self.find_slot(asked.window)
+        assert slot is not None  # tracked since it was asked for
+        return slot
 
     def judged_region(self, row: int) -> Region:
         """Return the region of a row as an answer: without a feedback where another one judges than measures."""
@@ -376,13 +391,19 @@ class State:
         """Return the stream of random numbers of the next trial: the lowest that is free."""
         return min(self.free_streams) if self.free_streams else self.rng_streams
 
+    @property
+    def waiting_rows(self) -> set[int]:
+        """The nodes with a reading that waits for a repeat."""
+        return {self.asked[number].row for (_, number), doubt in self.set_aside.items() if doubt.waits}
+
     def n_averages_told(self, row: int) -> int:
         """Return the number of trials told as averages of a node."""
         return self.ledger.n_told(self.measured_slot(row), self.label_slots.get(row, ()))
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
-        return self.told_counts.get(row, 0) + sum(asked.row == row for asked in self.pending.values())
+        pending = (asked for asked in self.pending.values() if asked.window is None)
+        return self.told_counts.get(row, 0) + sum(asked.row == row for asked in pending)
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
@@ -408,7 +429,8 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        slot = self.shifted_slots[False, number] if self.problem.shifts else self.measured_slot(asked.row)
+        slot = self.shifted_slots.get((False, number))
+        slot = self.asked_slot(asked) if slot is None else slot
         return slot, self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:

@@ -13,14 +13,16 @@ from zonal.engine.events import (
     Labels,
     Noted,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Signed,
     Told,
     Transaction,
 )
-from zonal.engine.results import State
+from zonal.engine.results import Source, State
 
-Source = tuple[bool, int]  # whether it is an observation, and its number
+RULE = "the rule on gross errors"  # who set a reading aside, if nobody did
 
 
 class Outcome(NamedTuple):
@@ -30,9 +32,9 @@ class Outcome(NamedTuple):
     ----------
     event : int
         The number of the event that caused it, from 0.
-    state : {"pending", "measured", "failed", "cancelled", "observed", "retracted"}
+    state : {"pending", "measured", "failed", "cancelled", "observed", "retracted", "set aside"}
     value, sem : float or None
-        None if there is none.
+        None if there is none. A value that was set aside is kept, and does not count.
     note : str
         Kept with the value, or why the trial failed or was cancelled, or the value retracted.
     by : str
@@ -77,6 +79,13 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
                 outcomes_of[False, event.number] = [*before, last._replace(note=event.note)]
+            elif isinstance(event, SetAside | Reinstated):
+                *_, last = outcomes_of[event.observed, event.number]
+                state: State = "observed" if event.observed else "measured"
+                state = "set aside" if isinstance(event, SetAside) else state
+                note, who = event.note or last.note, RULE if event.by_rule else event.by
+                outcome = last._replace(event=at, state=state, note=note, by=who)
+                outcomes_of[event.observed, event.number].append(outcome)
             elif (outcome_of := _outcome(event, at, by)) is not None:
                 source, outcome = outcome_of
                 before = (

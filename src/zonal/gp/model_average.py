@@ -80,6 +80,15 @@ class Member(GaussianBelief):
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
         return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
 
+    def empty(self) -> Self:
+        """Return the belief without rewards."""
+        nothing = np.zeros(0)
+        return self.built(np.zeros(0, dtype=np.intp), nothing, nothing)
+
+    def by_slot(self, ledger: ObservationStats) -> tuple[Ints, Floats, Floats]:
+        """Return the footprints measured, with their mean rewards and the noise variances of these."""
+        return ledger.data().by_slot(self.model.noise or 0.0)
+
     def mean_of(self, pairs: AnyPairs | LabelledPairs) -> Floats:
         """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
         with one_thread():
@@ -352,6 +361,18 @@ class LazyPosterior:
         """Return the posterior from all rewards at once; under another fit, or from other rewards, if given."""
         rewards = self.ledger if ledger is None else ledger
         return LazyPosterior(self._frame, fit or self._fit, self.tracked, rewards, self._learns)
+
+    def under_same_weights(self, ledger: ObservationStats) -> LazyPosterior:
+        """Return the posterior from other rewards, under the same models with the weights that they have now."""
+        now, data = self.mixture, ledger.data()
+        members = [member.from_data(data) if ledger.total else member.empty() for member in now.members]
+        after = LazyPosterior(self._frame, self._fit, self.tracked, ledger, self._learns)
+        after._progress = Mixture(members, now.zero), ()
+        return after
+
+    def tracking(self, tracked: FunctionalIndex) -> LazyPosterior:
+        """Return the posterior of all that another tracks, which began with what this one does."""
+        return self if tracked.size == self.tracked.size else self._after(tracked, self.ledger, tracked)
 
     def with_targets(self, keys: Keys, total: float, label: Label | None = None) -> LazyPosterior:
         """Return the posterior of more footprints, of this total weight, too; readings of one may have a label."""

@@ -227,6 +227,13 @@ class GaussianBelief:
             inverse = self._solve_all(np.equal.outer(np.arange(t), checked).astype(float))
             return np.asarray((inverse.T @ self._w) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
+    def left_out(self) -> tuple[Floats, Floats]:
+        """Return by how much each row differs from what the other rows predict, and the variance of that."""
+        with one_thread():
+            inverse = self._solve_all(np.eye(len(self._w)))
+            precision = np.add.reduce(inverse * inverse, 0)
+            return (inverse.T @ self._w) / precision, 1 / precision
+
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, register=False))

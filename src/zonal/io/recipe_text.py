@@ -33,6 +33,7 @@ class Recipe:
     places: Mapping[Key, str] = field(default_factory=dict)  # of keys that come from options, such as "--noise"
     source: str = "the recipe"  # where all of it is written
     folder: Path = Path()  # that names of tables are relative to
+    tables: Mapping[str, str] = field(default_factory=dict)  # contents of tables that came with it, by name
 
     def place(self, path: Key) -> str:
         """Return where a key, or else the table that would hold it, is written: ``sky.toml, axes.x.smallest``."""
@@ -63,8 +64,9 @@ class Recipe:
             message = str(error)
             if not message.startswith((self.source, *self.places.values())):
                 below = [key for key, _ in self.entries() if key[: len(path)] == path and len(key) > len(path)]
-                named = [key for key in below if re.search(rf"\b{re.escape(key[-1])}\b", message)]
-                cause = max(named, key=lambda key: len(key[-1]), default=path)
+                mentioned = {part for key in below for part in key if _mentions(message, part)}
+                named = [key for key in below if key[-1] in mentioned]
+                cause = max(named, key=lambda key: (len(mentioned & {*key}), len(key[-1])), default=path)
                 error.args = (f"{self.place(cause)}: {message}",)
             raise
 
@@ -94,6 +96,10 @@ class Recipe:
         """Return the error for a word that is none of the choices."""
         fix = f"{guess(str(word).lower(), choices)}There are {', '.join(choices)}."
         return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
+
+
+def _mentions(message: str, key: str) -> bool:
+    return re.search(rf"\b{re.escape(key)}\b", message) is not None
 
 
 def read_recipe(path: str | Path) -> Recipe:

@@ -1,4 +1,4 @@
-"""Sheets as files for any spreadsheet: CSV with commas or semicolons, tabs, or Excel.
+"""Sheets as files for any spreadsheet: CSV with commas or semicolons, tabs, or Excel; pools also as FASTA.
 
 Whatever is written here, `read_table` reads back the same. This module must not know what the cells mean.
 """
@@ -13,12 +13,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from zonal.errors import CannotWrite, require
+from zonal.io import fasta
 from zonal.io.files import escaped, library
 
 PlainCell = float | str | None
 Row = Sequence[PlainCell]
 
-ENDINGS = {".csv": ",", ".tsv": "\t", ".xlsx": ""}  # and what stands between the cells
+ENDINGS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".xlsx": "",
+    **dict.fromkeys(fasta.ENDINGS, ""),
+}  # and what stands between the cells
 SEPARATORS = {",": ",", ";": ";", "tab": "\t"}  # as people name them
 LONGEST_CELL = 32767  # characters, in Excel
 NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|_x[0-9A-Fa-f]{4}_")  # the last is Excel's own escape
@@ -43,7 +49,7 @@ def _numeral(cell: float | None, decimal: str) -> float | str | None:
 
 
 class SheetFile:
-    """A new file for a sheet: its format by its ending (.csv, .tsv or .xlsx), or by `separator` in a .csv.
+    """A new file for a sheet: its format by its ending (.csv, .tsv, .xlsx or .fasta), or by `separator` in a .csv.
 
     Between semicolons numbers have a decimal comma unless `decimal` says otherwise, as spreadsheets that write
     semicolons expect. Raises at once if the file cannot be made like that, or exists already.
@@ -54,8 +60,8 @@ class SheetFile:
     ) -> None:
         name = path.name.lower()
         ending = next((ending for ending in ENDINGS if name.endswith(ending)), None)
-        fix = "End it in .csv, .tsv or .xlsx."
-        require(ending is not None, "a sheet is written as CSV, with tabs, or for Excel", path.name, fix)
+        fix = "End it in .csv, .tsv, .xlsx or, for pools of sequences, .fasta."
+        require(ending is not None, "a sheet is written as CSV, with tabs, for Excel or as FASTA", path.name, fix)
         free = not (new and path.exists())
         require(free, "this file exists already, and may hold values", str(path), "Choose another name.")
         usual = ENDINGS[ending or ".csv"]
@@ -63,8 +69,10 @@ class SheetFile:
         fits = ending == ".csv" or self.delimiter == usual
         require(fits, f"a {ending} has its own separator", separator, "Leave it out, or end the name in .csv.")
         self.decimal = decimal or ("," if self.delimiter == ";" else ".")
-        if ending == ".xlsx":
+        self.is_fasta = ending in fasta.ENDINGS
+        if not usual:
             self.decimal = "."  # of numbers, which Excel shows as its user wants them
+        if ending == ".xlsx":
             needs_excel(path)
 
     def text(self, rows: Iterable[Row]) -> str:
@@ -73,6 +81,8 @@ class SheetFile:
 
     def content(self, rows: Iterable[Row]) -> bytes:
         """Return rows, the header first, as the file will hold them."""
+        if self.is_fasta:
+            return fasta.fasta_text(rows).encode()
         if not self.delimiter:
             return excel_bytes(rows, self.path)
         text = self.text(rows)

@@ -1,4 +1,4 @@
-"""Tables in files: columns of numbers and texts, from CSV, TSV, Excel or Parquet files.
+"""Tables in files: columns of numbers and texts, from CSV, TSV, Excel, Parquet, FASTA or files of areas.
 
 This module reads cells, and reports which one is wrong. It must not know what the columns mean.
 """
@@ -26,6 +26,7 @@ import numpy as np
 
 from zonal._types import Floats
 from zonal.errors import InvalidInput, check_choice, reject, require, warn_user
+from zonal.io import fasta, geo_files
 from zonal.io.files import file_path, library, parsed, unescaped
 from zonal.io.hints import guess
 
@@ -197,16 +198,18 @@ def _key(name: str) -> str:
 
 
 def read_table(path: str | Path, decimal: str | None = None) -> Table:
-    r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx or .parquet.
+    r"""Read a table from a file, by its ending.
 
-    The first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or
-    without a byte order mark, or UTF-16 with one; anything else is read as Windows-1252, with a warning. The first
-    sheet of an Excel file is read. Blank rows are skipped. Cells and names keep their spaces.
+    Endings are .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .parquet, .gpkg, .geojson, .fasta, .fa, .fna and .faa. The
+    first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or without a
+    byte order mark, or UTF-16 with one; anything else is read as Windows-1252, with a warning. The first sheet of
+    an Excel file is read. The centroids of areas are the columns lon and lat, or x and y. In FASTA the sequences
+    are the column region. Blank rows are skipped. Cells and names keep their spaces.
 
     Parameters
     ----------
     path : str or Path
-        The file. Parquet needs pyarrow, ``pip install 'zonal[parquet]'``, and Excel openpyxl, ``'zonal[excel]'``.
+        The file. Parquet needs ``pip install 'zonal[parquet]'``, Excel ``'zonal[excel]'``, areas ``'zonal[geo]'``.
     decimal : {".", ","}, optional
         The decimal mark; by default it is found out, column by column.
 
@@ -345,6 +348,21 @@ def _check_lengths(file: Path, rows: list[tuple[int, list[str]]], width: int, de
             raise InvalidInput(problem, len(row), fix)
 
 
+def _read_fasta(file: Path) -> Table:
+    text = _decoded(file.read_bytes(), file)
+    return _of_rows(file, fasta.fasta_rows(text, file.name), "")
+
+
+def _read_areas(file: Path) -> Table:
+    columns = geo_files.area_columns(file)
+    _check_names(file, list(columns))
+    cells = {
+        name: [cell if isinstance(cell, str) else Numeral(cell) for cell in column]
+        for name, column in columns.items()
+    }
+    return Table(file, cells, len(next(iter(cells.values()))))
+
+
 def _read_excel(file: Path) -> Table:
     fix = "Run pip install 'zonal[excel]', or save the table as CSV."
     openpyxl = library("openpyxl", "reading Excel", str(file), fix)
@@ -404,5 +422,10 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
     reject(twice, "the names of columns must differ", fix)
 
 
-READERS: dict[str, Callable[[Path], Table]] = {".xlsx": _read_excel, ".parquet": _read_parquet}
+READERS: dict[str, Callable[[Path], Table]] = {
+    ".xlsx": _read_excel,
+    ".parquet": _read_parquet,
+    **dict.fromkeys(geo_files.DRIVERS, _read_areas),
+    **dict.fromkeys(fasta.ENDINGS, _read_fasta),
+}
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", *READERS)

@@ -19,7 +19,7 @@ from zonal.plotting.style import (
     told,
     value_label,
 )
-from zonal.study.history import recommended_after
+from zonal.study.history import all_asked, recommended_after
 from zonal.study.summary import is_empty
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MANY = 200  # measurements, beyond which they are drawn behind the best region
 MARGIN = 0.12  # of what is shown, above and below it
 MAX_MOMENTS = 40  # at which the best region is computed
 WORK = 4e9  # multiplications that this may take: seconds
-MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "pending": "|"}
+MARKS = {"failed": "x", "cancelled": "+", "retracted": "1", "set aside": "2", "pending": "|"}
 
 
 def plot_history(study: Study, ax: Axes | None = None) -> Axes:
@@ -47,8 +47,8 @@ def plot_history(study: Study, ax: Axes | None = None) -> Axes:
     from matplotlib.ticker import MaxNLocator
 
     ax = axes_or_new(ax, 7.5, 4.0)
-    trials = told(study)
-    facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in trials]
+    trials, asked = told(study), all_asked(study)
+    facts = [(trial.number, trial.value, trial.sem or 0.0, asked[trial.number].node[0]) for trial in trials]
     if facts:
         differs = np.array([trial.minus is not None for trial in trials])
         numbers, values, errors, depth = np.array(facts, dtype=float).T

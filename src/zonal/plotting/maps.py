@@ -13,7 +13,7 @@ import numpy as np
 
 from zonal._types import Flags, Floats
 from zonal.errors import plain_array, require
-from zonal.io.dataframes import DataSeries, in_order
+from zonal.io.dataframes import DataSeries
 from zonal.plotting import style
 from zonal.plotting.curves import Symbols, combinations
 from zonal.plotting.style import (
@@ -32,6 +32,7 @@ from zonal.plotting.style import (
 )
 from zonal.spaces import AxisSpace, FiniteSpace, ProductRegion, Region, SubsetRegion
 from zonal.spaces.axes import Symbol
+from zonal.study.areas import member_shapes
 from zonal.study.queries import mean_and_relative_std
 from zonal.study.summary import is_empty
 
@@ -177,16 +178,9 @@ def panels_of(study: Study) -> list[tuple[int, int, Symbols]]:
 
 def _outlines(space: AxisSpace | FiniteSpace, shapes: Shapes | None) -> list[list[Floats]] | None:
     """Return the polygons of the members, in the order of the tree; None if there are none."""
-    if isinstance(space, AxisSpace):
-        return None
-    geometries = space.shapes if shapes is None else getattr(shapes, "geometry", shapes)
-    if geometries is None:
-        return None
-    listed = list(in_order(geometries, space.label_sets, "shapes"))
-    problem = f"shapes must be one for each of {space.size} members"
-    require(len(listed) == space.size, problem, len(listed), "Pass as many.")
-    polygons = outlines(listed)
-    return [polygons[row] for row in space.rows.tolist()] if any(polygons) else None
+    geometries = member_shapes(space, shapes)
+    polygons = [] if geometries is None else outlines(geometries)
+    return polygons if any(polygons) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +329,7 @@ class Map:
     def _measured(self, ax: Axes) -> None:
         """Outline every region measured; if regions are scattered members, or very many, mark their centres."""
         study = self.study
-        measured = {trial.node: trial.region for trial in told(study)}
+        measured = {trial.region.key: trial.region for trial in told(study)}
         seen = [region for region in measured.values() if self._shows(region)]
         if not seen:
             return

@@ -114,8 +114,9 @@ class RngFactory(Protocol):
 
 Choice = int | tuple[int, float]  # a row, perhaps with a time
 # Why a region is measured: for the initial design, the largest gain, by the guard, as never covered, for its upper
-# bound, or by another rule of the policy.
-Reason = Literal["design", "gain", "guard", "uncovered", "bound", "rule"]
+# bound, by another rule of the policy, late in a campaign between the cells, or, whatever the policy says, since a
+# reading of it may be a gross error.
+Reason = Literal["repeat", "design", "gain", "guard", "uncovered", "bound", "rule", "window"]
 
 
 @dataclass(frozen=True)
@@ -294,6 +295,8 @@ class Policy:
         Whether it takes costs into account and chooses times. Others use the first of the times.
     answers_anywhere : bool
         Whether the best region of the smallest size at any position is recommended, not only a node of the tree.
+    asks_anywhere : bool
+        Whether such regions are measured too, late in a campaign.
     initial_design : bool
         Whether the study first measures regions that are spread evenly over the space, with up to 2/5 of its
         budget: the initial design of the default. `choose` is asked from then on. Without it a policy of a whole
@@ -315,6 +318,7 @@ class Policy:
     measures_internal_nodes: bool = False
     cost_aware: bool = False
     answers_anywhere: bool = False
+    asks_anywhere: bool = False
     initial_design: bool = False
     design_from: ClassVar[int] = 0
     bound_class: ClassVar[type[BoundPolicy]] = BoundPolicy

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import check_choice
+from zonal.errors import check_choice, truth
 from zonal.policies.base import (
     NONE,
     OPTIMISM,
@@ -278,6 +278,8 @@ class KnowledgeGradient(Policy):
     ----------
     depths : {"any", "smallest"}
         Whether regions of any size, or only the smallest, may be measured after the opening.
+    off_grid : bool
+        Whether the last quarter of the measurements may also be of windows between the cells of the tree.
 
     Examples
     --------
@@ -290,6 +292,7 @@ class KnowledgeGradient(Policy):
     """
 
     depths: Literal["any", "smallest"] = "any"
+    off_grid: bool = True
     measures_internal_nodes = True
     cost_aware = True
     answers_anywhere = True
@@ -298,3 +301,9 @@ class KnowledgeGradient(Policy):
 
     def __post_init__(self) -> None:
         check_choice(self.depths, "depths", ("any", "smallest"))
+        truth(self.off_grid, "off_grid")
+
+    @property
+    def asks_anywhere(self) -> bool:  # type: ignore[override]
+        """Whether windows are measured too, late in a campaign."""
+        return self.off_grid

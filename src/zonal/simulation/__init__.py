@@ -13,9 +13,10 @@ from zonal.simulation.functions import (
     true_optimum,
 )
 from zonal.simulation.ground_truth import Landscape, from_table
+from zonal.simulation.rasters import from_raster
 from zonal.simulation.simulators import Simulation, simulate
 
 __all__ = [
-    "Landscape", "PerWeight", "RewardFunction", "Simulation", "aggregated_regret", "draw", "from_table",
-    "grid_optimum", "reward_function", "simulate", "true_optimum",
+    "Landscape", "PerWeight", "RewardFunction", "Simulation", "aggregated_regret", "draw", "from_raster",
+    "from_table", "grid_optimum", "reward_function", "simulate", "true_optimum",
 ]  # fmt: skip

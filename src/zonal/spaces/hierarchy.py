@@ -18,7 +18,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import InvalidInput, attribute, is_listed, listed, mapped, named, reject, require, text
+from zonal.errors import (
+    InvalidInput,
+    attribute,
+    check_choice,
+    is_listed,
+    listed,
+    mapped,
+    named,
+    positive_number,
+    reject,
+    require,
+    text,
+)
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
@@ -34,7 +46,8 @@ from zonal.io.hints import guess, hinting
 from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
-from zonal.spaces.hierarchy_links import columns_of_codes, leaves_of_edges
+from zonal.spaces.healpix import FRAMES, columns_of_sky, frame_of_sky
+from zonal.spaces.hierarchy_links import columns_of_codes, features_of_nodes, leaves_of_edges
 from zonal.spaces.hierarchy_names import (
     ANYTHING,
     JOINT,
@@ -253,6 +266,10 @@ class Hierarchy(FiniteSpace):
         edges: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] | DataFrame,
         weights: Mapping[str, float] | None = None,
         smallest: float | None = None,
+        features: Mapping[str, Sequence[float]] | None = None,
+        feature_names: Sequence[str] | None = None,
+        *,
+        thin: float = 1.0,
     ) -> Hierarchy:
         """Return the hierarchy of a network that drains into one outlet: a sewer, a river, a power grid.
 
@@ -267,8 +284,13 @@ class Hierarchy(FiniteSpace):
         weights : mapping of node to number, optional
             How much each node adds: households, flow, load. Nodes that are not named add nothing; without weights
             every node adds 1.
-        smallest : float, optional
+        smallest, feature_names
             As for `Hierarchy`.
+        features : mapping of node to numbers, optional
+            Where the nodes are. Without features, nodes are more similar the longer the route they share.
+        thin : float
+            Measure only at nodes through which at most this share of what passes the next of them downstream
+            passes; the others still add theirs. Where many nodes lie in a row, 0.5 makes a shallower tree.
 
         Examples
         --------
@@ -276,8 +298,42 @@ class Hierarchy(FiniteSpace):
         >>> sewer.region("plant > c").weight, sewer.region("a").weight
         (40.0, 30.0)
         """
-        paths, shares = leaves_of_edges(edges, weights)
-        return cls(_together(paths), weights=shares, smallest=smallest)
+        share = positive_number(thin, "thin")
+        require(share <= 1, "thin must be at most 1", thin, "Pass a share, such as 0.5; 1 keeps all nodes.")
+        nodes, paths, shares = leaves_of_edges(edges, weights, share)
+        table = None if features is None else features_of_nodes(features, nodes)
+        return cls(_together(paths), table, shares, smallest, feature_names)
+
+    @classmethod
+    def healpix(cls, order: int, frame: str = "icrs", pixels: Sequence[int] | None = None) -> Hierarchy:
+        """Return the sky in HEALPix pixels of nested order: twelve, each split in four, and so on.
+
+        All pixels of an order have the same area. A cell is named ``"order/pixel"``; the features are unit
+        vectors, so that the sky has no edge and no pole. Needs the extra ``sky``.
+
+        Parameters
+        ----------
+        order : int
+            Of the smallest pixels: 0 for twelve, 3 for 768, 5 for 12,288.
+        frame : {"icrs", "galactic"}
+            The coordinates in which the pixels are counted.
+        pixels : sequence of int, optional
+            The pixels of this order that can be measured, by their nested numbers; by default the whole sky.
+
+        Examples
+        --------
+        >>> sky = Hierarchy.healpix(3)
+        >>> sky.size, sky.region("3/297").name
+        (768, '0/4 > 1/18 > 2/74 > 3/297')
+        """
+        check_choice(frame, "frame", FRAMES)
+        levels, vectors = columns_of_sky(order, frame, pixels)
+        return cls.from_table(levels, vectors, feature_names=("x", "y", "z"))
+
+    @property
+    def frame(self) -> str:
+        """The coordinates of a sky in HEALPix pixels, "icrs" or "galactic"; "" for anything else."""
+        return frame_of_sky(self.levels, self.paths[0][-1])
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
@@ -298,7 +354,7 @@ class Hierarchy(FiniteSpace):
         return [*super().label_sets, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
-        return self.paths, self.names, self.labels, self.smallest
+        return self.paths, self.names, self.labels, self.smallest, self.frame
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"

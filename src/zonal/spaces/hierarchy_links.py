@@ -36,8 +36,10 @@ def columns_of_codes(codes: Any, lengths: Sequence[int], levels: Sequence[str] |
     return {name: [code[:end] for code in rows] for name, end in zip(names, ends, strict=True)}
 
 
-def leaves_of_edges(edges: Any, weights: Mapping[str, float] | None) -> tuple[list[tuple[str, ...]], list[float]]:
-    """Return the path from the outlet to each leaf of a network, and the weight of each leaf."""
+def leaves_of_edges(
+    edges: Any, weights: Mapping[str, float] | None, thin: float
+) -> tuple[list[str], list[tuple[str, ...]], list[float]]:
+    """Return the nodes that add something, and path from the outlet and weight of the leaf of each."""
     downstream = _downstream(edges)
     nodes = dict.fromkeys([*downstream, *downstream.values()])
     outlets = [node for node in nodes if node not in downstream]
@@ -52,11 +54,37 @@ def leaves_of_edges(edges: Any, weights: Mapping[str, float] | None) -> tuple[li
     inner = set(downstream.values())
     light = (node for node in nodes if node not in inner and added[node] == 0)
     reject(light, "a source must have a weight above 0", "Give it one, or leave out its edge.")
-    leaves: list[tuple[tuple[str, ...], float]] = []
-    for node, path in paths.items():
-        if added[node] > 0:
-            leaves.append(((*path, ITSELF.format(node)) if node in inner else path, added[node]))
-    return [path for path, _ in leaves], [weight for _, weight in leaves]
+    sources = [node for node in nodes if added[node] > 0]
+    kept = _kept(paths, added, thin)
+    leaves = [
+        (*(above for above in paths[node] if above in kept), ITSELF.format(node) if node in inner else node)
+        for node in sources
+    ]
+    return sources, leaves, [added[node] for node in sources]
+
+
+def _kept(paths: Mapping[str, tuple[str, ...]], added: Mapping[str, float], thin: float) -> set[str]:
+    """Return the nodes at which at most a share of what passes the next kept node downstream passes."""
+    passes = dict.fromkeys(paths, 0.0)
+    for node, route in paths.items():
+        for at in route:
+            passes[at] += added[node]
+    inner = {at for route in paths.values() for at in route[:-1]}
+    kept: set[str] = set()
+    for node in sorted(inner, key=lambda node: len(paths[node])):
+        following = [passes[at] for at in paths[node][:-1] if at in kept]
+        if not following or passes[node] <= thin * following[-1]:
+            kept.add(node)
+    return kept
+
+
+def features_of_nodes(features: Mapping[str, Sequence[float]], nodes: Sequence[str]) -> list[Sequence[float]]:
+    """Return the features of some nodes, in their order."""
+    fix = "Pass {node: (x, y), ...}."
+    require(isinstance(features, Mapping), "features of a network must be by node", type(features).__name__, fix)
+    given = {str(node): numbers for node, numbers in features.items()}
+    reject((node for node in nodes if node not in given), "features lack a node that adds something", "Add it.")
+    return [given[node] for node in nodes]
 
 
 def _downstream(edges: Any) -> dict[str, str]:

@@ -161,6 +161,8 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
             return commands.observe(state, observed)
         case events.Corrected() | events.Retracted():
             return commands.correct(state, [other for other in event if isinstance(other, events.Amended)])
+        case events.SetAside() | events.Reinstated():
+            return commands.doubt(state, fact)
         case events.Closed():
             # Whether a trial may be retried is not stored; `blocked` shows it, unless the region was before.
             failed, retry = fact.state == "failed", not fact.blocked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from typing import Any
 
 from zonal.engine.results import Observation, Trial, TrialRecord
@@ -28,6 +29,7 @@ from zonal.study.study import Study
 from zonal.study.summary import jsonable, to_json
 
 HEAD, END = "zonal events", "zonal end"
+MAPS = ("moc", "skymap", "netcdf")  # formats of maps for other programs
 FIX = "Export it again, with --format events."
 
 
@@ -195,3 +197,15 @@ def _json_object(line: bytes) -> JsonObject:
 
 def _start_of(line: bytes) -> str:
     return line[:60].decode(errors="replace")
+
+
+def map_file(study: Study, kind: str, probability: float = 0.9) -> bytes:
+    """Return the content of a file with a map, of one of the formats in `MAPS`."""
+    if kind == "netcdf":
+        return bytes(study.predict().to_xarray().to_netcdf(engine="scipy"))
+    content = BytesIO()
+    if kind == "moc":
+        study.to_moc(probability).serialize("fits").writeto(content)
+    else:
+        study.to_skymap().write(content, format="fits")
+    return content.getvalue()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
 from zonal.engine.events import Asked, Recommended, Told, Transaction
+from zonal.engine.off_grid import home_of
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import UnknownTrial, whole_number
-from zonal.spaces import ContinuousAxis, ProductRegion, Region
+from zonal.spaces import Node, ProductRegion, Region
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -28,7 +29,7 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
     else:
         number = whole_number(trial, "a trial", 0)
     asked = state.asked[number] if 0 <= number < len(state.asked) else None
-    if asked is None or identity not in (None, (state.created.id, asked.node, asked.replicate)):
+    if asked is None or identity not in (None, (state.created.id, _node(asked), asked.replicate)):
         raise UnknownTrial(
             f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
             "that ask() returned, or its number."
@@ -38,9 +39,14 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
 
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
-    region, replicate = state.region(asked.row), asked.replicate
+    region, replicate = state.asked_region(asked), asked.replicate
     study, labels = state.created.id, asked.labels
-    return Trial(asked.number, asked.node, region, replicate, study, asked.time, asked.cost, labels)
+    return Trial(asked.number, _node(asked), region, replicate, study, asked.time, asked.cost, labels)
+
+
+def _node(asked: Asked) -> Node | None:
+    """Return the node that a trial measures; None for a window."""
+    return asked.node if asked.window is None else None
 
 
 def problem_of(study: Study) -> Problem:
@@ -55,15 +61,7 @@ def policy_of(study: Study) -> str:
 
 def leaf_at(study: Study, region: ProductRegion) -> int:
     """Return the leaf of the tree at the centre of a region outside of it."""
-    state, row = study._state, 0
-    parts = [
-        axis.window(part[0], 0.0) if isinstance(axis, ContinuousAxis) else part for axis, part in region.along
-    ]
-    center = ProductRegion(region.space, None, None, tuple(parts))
-    while state.structure.first_child[row] >= 0:
-        children = (state.structure.parent == row).nonzero()[0].tolist()
-        row = next(child for child in children if state.region(child).overlaps(center))
-    return row
+    return home_of(study._state, region)
 
 
 def n_events(study: Study) -> int:

@@ -21,7 +21,9 @@ from zonal.engine.events import (
     Labels,
     Noted,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Told,
 )
 from zonal.engine.expand import Possible, possible
@@ -139,14 +141,14 @@ def tell(
         needed(state, fact.labels, "a reading")
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
-            fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
+            fact, beside = _more(study, fact, state.asked_region(asked), slopes, minus)
         pending = asked.number in state.pending
         if not pending and _is_told(study, asked, fact, beside):
             return
         if pending or checks.fits(state, fact):
             after = commands.tell(state, fact, beside)
         else:
-            region = state.region(asked.row)
+            region = state.asked_region(asked)
             taken = spent or asked.time
             seen = Observed(
                 region,
@@ -163,7 +165,7 @@ def tell(
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
-            _log_measurement(study, f"trial {asked.number}", state.region(asked.row), value)
+            _log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
 
 
 def _more(
@@ -245,10 +247,32 @@ def retract(study: Study, trial: Trial | Observation | int, note: str, by: str |
         _amend(study, fact, was.value, beside)
 
 
+def set_aside(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
+    """Let a reading no longer count: see `Study.set_aside`."""
+    with study._writing(partly=True):
+        number, observed = _measurement(study, trial)
+        checks.counted(study._state, number, observed)
+        doubt = study._state.set_aside.get((observed, number))
+        if doubt is None or doubt.waits:
+            fact = SetAside(number, observed, False, False, None, None, text(note, "a note"), _who(by))
+            study._commit(commands.doubt(study._state, fact))
+
+
+def reinstate(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
+    """Let a reading that was set aside count again: see `Study.reinstate`."""
+    with study._writing(partly=True):
+        number, observed = _measurement(study, trial)
+        checks.counted(study._state, number, observed)
+        if (observed, number) in study._state.set_aside:
+            fact = Reinstated(number, observed, False, None, text(note, "a note"), _who(by))
+            study._commit(commands.doubt(study._state, fact))
+
+
 def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
     """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
-    region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
+    asked_region = state.asked_region
+    region = state.observed[number][1].region if fact.observed else asked_region(state.asked[number])
     study._commit(commands.correct(state, [fact, *beside]))
     what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
     _log_measurement(study, what, region, value)
@@ -306,12 +330,17 @@ def annotate(study: Study, trial: Trial | int, note: str) -> None:
         study._commit(study._state.apply_transaction((Noted(number, text(note, "a note")),)))
 
 
-def claim(study: Study, trial: Trial | int, by: str | None) -> Trial:
+def claim(study: Study, trial: Trial | int, by: str | None, key: str) -> Trial:
     """Take a pending trial over: see `Study.claim`."""
     study.refresh()
-    number = _pending_number(study, trial)
     name = worker_id() if by is None else text(by, "by")
-    claimed = study._claim(number, name, study._state.asked[number].by)
+    state = study._state
+    if text(key, "key") in state.keys:  # it may have ended since
+        number, worker = asked_trial(study, trial).number, ""
+    else:
+        number = _pending_number(study, trial)
+        worker = state.pending[number].by
+    claimed = study._claim(number, name, worker, key)
     if claimed is None:
         raise TrialError(f"trial {number} was taken over, or ended, at the same moment. Look at study.pending.")
     return claimed
@@ -444,6 +473,15 @@ def forgive(study: Study, trials: Iterable[Trial | int]) -> None:
         after = commands.unblock(study._state, [asked_trial(study, trial).number for trial in several])
         if after is not None:
             study._commit(after)
+
+
+def refit(study: Study, from_scratch: bool) -> bool:
+    """Learn the model again: see `Study.refit`."""
+    with study._writing():
+        after = commands.refit(study._state, from_scratch)
+        if after is not None:
+            study._commit(after)
+    return after is not None
 
 
 def extend(study: Study, n: float) -> None:

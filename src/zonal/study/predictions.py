@@ -10,9 +10,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from zonal._types import Floats
-from zonal.errors import require
+from zonal.errors import reject, require
+from zonal.io.files import library
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
+from zonal.study.areas import area_frame
 from zonal.study.summary import column_of, joined
 
 
@@ -63,6 +65,18 @@ class Prediction(_Pair):
         mean, std = column_of(columns, means), column_of(columns, stds)
         return Listing(f"Averages of {counted(len(self.regions), 'region')}", columns, {mean: std, std: std})
 
+    def to_geodataframe(self, shapes: Any = None) -> Any:
+        """Return a GeoDataFrame of several regions of points or areas: the table, and the shape of each region.
+
+        Parameters
+        ----------
+        shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
+            One per member; by default those of the GeoDataFrame that the space was made from. A study's file has
+            none.
+        """
+        _need_regions(self)
+        return area_frame(self.regions, self.table().to_dict(), shapes)
+
     def to_grid(self) -> Grid:
         """Return mean and standard deviation as arrays with one dimension per axis, if the regions are a grid."""
         _need_regions(self)
@@ -86,6 +100,20 @@ class Prediction(_Pair):
         require(whole, "these regions are not a grid: not one for each combination of parts", len(at), fix)
         order = np.argsort(at)
         return Grid(self.mean[order].reshape(shape), self.std[order].reshape(shape), axes, bounds)
+
+    def to_xarray(self) -> Any:
+        """Return `mean` and `std` as a Dataset of xarray, with the edges of the regions as CF bounds.
+
+        Like `to_grid`, for regions that are a grid. Needs the extra ``raster``.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Box({"x": (0, 1)}, smallest=0.25), budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.predict().to_xarray()["x_bounds"].values[0].tolist()
+        [0.0, 0.25]
+        """
+        return _dataset(self.to_grid(), self.regions[0].space, self.unit)
 
 
 def _need_regions(prediction: Prediction) -> None:
@@ -121,3 +149,28 @@ class Grid:
     std: Floats
     axes: dict[str, Any]
     bounds: dict[str, Floats]
+
+
+def _dataset(grid: Grid, space: Any, unit: str) -> Any:
+    """Return a grid as a Dataset that follows the CF conventions."""
+    xarray: Any = library("xarray", "a Dataset", "to_xarray", "Run pip install 'zonal[raster]'.")
+    names = list(grid.axes)
+    taken = [name for name in names if name in ("mean", "std", "bounds") or f"{name}_bounds" in names]
+    reject(taken, "an axis has the name of a variable of the Dataset", "Use to_grid().")
+    cells = {"cell_methods": " ".join(f"{name}: mean" for name in names)} | ({"units": unit} if unit else {})
+    dataset = xarray.Dataset(
+        {
+            "mean": (names, grid.mean, {"long_name": "posterior mean", "ancillary_variables": "std", **cells}),
+            "std": (names, grid.std, {"long_name": "posterior standard deviation of the mean", **cells}),
+        },
+        attrs={"Conventions": "CF-1.11", "source": "Zonal"},
+    )
+    for axis in space.axes:
+        name, centers = axis.name, grid.axes[axis.name]
+        if axis.is_categorical:
+            dataset = dataset.assign_coords({name: [str(symbol) for symbol in centers.tolist()]})
+            continue
+        attributes = {"bounds": f"{name}_bounds"} | ({"units": axis.unit} if axis.unit else {})
+        coordinates = {name: (name, centers, attributes)}
+        dataset = dataset.assign_coords({**coordinates, f"{name}_bounds": ((name, "bounds"), grid.bounds[name])})
+    return dataset

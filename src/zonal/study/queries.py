@@ -180,7 +180,7 @@ def predict(
     feedback: Feedback | None,
 ) -> Prediction:
     """Return mean and std of any regions' averages: see `Study.predict`."""
-    several, single = (_smallest(study), False) if regions is None else _listed(study, regions)
+    several, single = (smallest_regions(study), False) if regions is None else _listed(study, regions)
     if feedback is not None:
         by = checked_feedback(feedback, study.space)
         several = [_seen_by(study, region, by) for region in several]
@@ -195,7 +195,7 @@ def predict(
     return Prediction(mean, std)._of(several, study.settings.value_unit)
 
 
-def _smallest(study: Study) -> list[Region]:
+def smallest_regions(study: Study) -> list[Region]:
     """Return all regions of the smallest size, or raise if there are too many."""
     state = study._state
     bottom = state.problem.bottom(state.h_max)

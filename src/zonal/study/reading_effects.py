@@ -91,9 +91,8 @@ class ReadingEffect:
         slopes, heights, corners = self.moves[0], self.means[0], list[float]()
         if not np.isfinite(self.spread[0]):
             return corners
-        least = slopes.min()
-        at = int(np.where(slopes <= least, heights, -np.inf).argmax())
-        flat = 1e-14 * float(np.abs(slopes).max())
+        flat = 1e-14 * float(np.abs(slopes).max())  # slopes that differ by less are the same but for rounding
+        at = int(np.where(slopes <= slopes.min() + flat, heights, -np.inf).argmax())
         while True:
             steeper = slopes - slopes[at]
             later = steeper > flat

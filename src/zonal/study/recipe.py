@@ -19,7 +19,7 @@ from zonal._types import Json
 from zonal.engine.settings import Direction, Given
 from zonal.errors import InvalidInput, check_choice, reject, require, text, whole_number
 from zonal.io.recipe_text import Key, Recipe, Words, axis_words, sequence_words
-from zonal.io.tables import Table, read_table
+from zonal.io.tables import Table, parse_table, read_table
 from zonal.kernels.base import Term
 from zonal.policies.deltas import Delta
 from zonal.spaces import Space
@@ -89,6 +89,7 @@ PLAIN = (
     "cost_unit",
     "offsets",
     "drift",
+    "gross_errors",
 )  # arguments of `Study` as they stand
 TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
 
@@ -257,7 +258,11 @@ def _members(recipe: Recipe, kind: str, written: Words) -> zn.Points | zn.Hierar
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
     _need_keys(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
-        table = read_table(recipe.folder / text(words.pop("table"), "table"), words.pop("decimal", None))
+        name, decimal = text(words.pop("table"), "table"), words.pop("decimal", None)
+        content = recipe.tables.get(name)
+        table = (
+            read_table(recipe.folder / name, decimal) if content is None else parse_table(content, name, decimal)
+        )
     for key in ("coords", "levels"):
         with recipe.blamed(kind, key):
             words[key] = _texts(words.get(key, []), key)

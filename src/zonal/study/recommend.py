@@ -8,7 +8,7 @@ answer, its gap and its probability of being the best included, is about these, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,17 +19,9 @@ from zonal._types import Flags, Floats
 from zonal.engine import confidence, policy
 from zonal.engine.confidence import HELD, Standing
 from zonal.engine.policy import tie, views
-from zonal.engine.results import Recommendation
+from zonal.engine.results import Recommendation, Source
 from zonal.engine.state import State
-from zonal.errors import listed, require, truth, whole_number
-from zonal.errors import probability as checked_probability
-from zonal.gp.kernel_families import is_rough
-from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
-from zonal.policies.base import best, candidates
-from zonal.spaces import Region
-from zonal.study.discs import discs
-from zonal.study.queries import NO_REGIONS, judged_region, tree_of
-from zonal.study.windows import (
+from zonal.engine.windows import (
     MAX_COMPARED,
     Obstacles,
     Search,
@@ -42,6 +34,15 @@ from zonal.study.windows import (
     tiling,
     windows_of,
 )
+from zonal.errors import listed, require, truth, whole_number
+from zonal.errors import probability as checked_probability
+from zonal.gp.kernel_families import is_rough
+from zonal.kernels.feedback import AnyFootprints, Footprints, footprints_of
+from zonal.policies.base import best, candidates
+from zonal.spaces import Region
+from zonal.study import suspects
+from zonal.study.discs import discs
+from zonal.study.queries import NO_REGIONS, judged_region, tree_of
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -80,17 +81,21 @@ def recommend(
     questions |= {"size": size is not None, "among": among is not None}
     asked = [name for name, is_asked in questions.items() if is_asked]
     require(len(asked) < 2, "on_grid, size, among and disc are different questions", asked, "Pass one of them.")
-    with study._lock:
-        state = study._state
+
+    def compared(state: State, number: int) -> Candidates:
         if among is not None:
-            compared = _among(study, state, among, number)
-        elif size is not None:
-            compared = _of_size(state, size, number)
-        elif disc:
-            compared = _best_of(state, discs(state), number)
-        else:
-            compared = on_the_grid(state, number) if on_grid else _kept_answer(state, number)
-    return _answers(study, state, compared, theta)
+            return _among(study, state, among, number)
+        if size is not None:
+            return _of_size(state, size, number)
+        if disc:
+            return _best_of(state, discs(state), number)
+        if state is not study_state:  # of which nobody asks how certain it is
+            return on_the_grid(state, number) if on_grid else anywhere(state, number, compares=False)
+        return on_the_grid(state, number) if on_grid else _kept_answer(state, number)
+
+    with study._lock:
+        study_state = study._state
+        return _answers(study, study_state, compared(study_state, number), theta, compared)
 
 
 def _kept_answer(state: State, number: int) -> Candidates:
@@ -106,8 +111,11 @@ def on_the_grid(state: State, number: int) -> Candidates:
     return Candidates(confidence.ranking(state.posterior_table(), policy.recommend(state), number), {}, None)
 
 
-def anywhere(state: State, number: int) -> Candidates:
-    """Return the best regions of the smallest size at any position, if the policy answers so."""
+def anywhere(state: State, number: int, compares: bool = True) -> Candidates:
+    """Return the best regions of the smallest size at any position, if the policy answers so.
+
+    With what they are compared is of use to those who ask how certain they are: `compares`.
+    """
     first, tree = policy.recommend(state), state.posterior_table()
     if not (state.problem.policy.answers_anywhere and tree.smallest[first] and answers_anywhere(state)):
         return on_the_grid(state, number)
@@ -118,6 +126,7 @@ def anywhere(state: State, number: int) -> Candidates:
         free = rows if every is None else rows[Obstacles(state, pick.taken, None).clear(every)]
         cell = best(tree, free, tree.mean[free], close) if len(free) else -1
         search = Search(state, obstacles)
+        search.compares = search.compares and compares
         windows, means = search.best(starts, cells=True)
         if len(means) and search.has_window and (cell < 0 or means[0] > tree.mean[cell] + close):
             obstacles = obstacles.beside(pick.window(search, windows, means, starts))
@@ -225,8 +234,10 @@ def _best_of(state: State, regions: Sequence[Region], number: int) -> Candidates
     return Candidates([size + at for at in chosen], {size + at: kept[at] for at in chosen}, seen, cells=False)
 
 
-def _answers(study: Study, state: State, compared: Candidates, theta: float) -> list[Recommendation]:
-    """Return answers with their statements, in the user's units."""
+def _answers(
+    study: Study, state: State, compared: Candidates, theta: float, again: Callable[[State, int], Candidates]
+) -> list[Recommendation]:
+    """Return answers with their statements, in the user's units; `again` answers the same in another state."""
     tree, table, unit = tree_of(state), state.posterior_table(), study.settings.value_unit
     mean, std = dict(enumerate(tree.mean.tolist())), dict(enumerate(tree.std.tolist()))
     for row, region in compared.regions.items():  # each alone, as its last digits may depend on the others
@@ -247,21 +258,36 @@ def _answers(study: Study, state: State, compared: Candidates, theta: float) -> 
                 standing_of_nodes()[rank] if compared.others is None else _standing(state, compared, rank, theta)
             )
 
+    def hang(rank: int) -> tuple[Source, ...]:
+        def regions(other: State) -> list[Region]:
+            answers = again(other, rank + 1)
+            return [_region(other, answers, row) for row in answers.chosen]
+
+        if state.problem.model_free:
+            return ()
+        with study._lock:
+            return tuple(suspects.hangs_on(state, regions))
+
     answers, note = [], _caution(state)
     for rank, row in enumerate(compared.chosen):
         in_tree = row < table.size
         answers.append(
             Recommendation(
-                region=state.judged_region(row) if in_tree else compared.regions[row],
+                region=_region(state, compared, row),
                 node=table.node(row) if in_tree else None,
                 mean=mean[row],
                 std=std[row],
                 _draw=partial(standing, rank),
+                _hang=partial(hang, rank),
                 unit=unit,
                 note=note,
             )
         )
     return answers
+
+
+def _region(state: State, compared: Candidates, row: int) -> Region:
+    return state.judged_region(row) if row < state.structure.size else compared.regions[row]
 
 
 def _caution(state: State) -> str:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zonal.engine import checks
-from zonal.engine.events import Labels
+from zonal.engine.events import Corrected, Labels, Noted, Observed, Told
 from zonal.engine.labels import checked_labels, merged
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import checked_feedback
@@ -25,6 +25,7 @@ from zonal.errors import (
     InvalidInput,
     ZonalError,
     finite_number,
+    from_margin,
     positive_number,
     require,
     standard_deviation,
@@ -34,7 +35,7 @@ from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
 from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
-from zonal.study import operations
+from zonal.study import operations, signatures
 from zonal.study.history import history
 from zonal.study.queries import region_of
 from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
@@ -49,7 +50,7 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
 ENDED = ("failed", "cancelled")
 SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
-CALLED = {"value": "a value", "sem": "a standard error", "time": "a time"}
+CALLED = {"value": "a value", "sem": "a standard error", "time": "a time", "moe": "a margin of error"}
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,12 @@ def told(
     correct: bool = False,
     changed: bool = False,
     by: str | None = None,
+    key: str = "",
     watched: Callable[..., Any] = lambda things, what: things,
 ) -> Sheet[int]:
     """Tell a study what a sheet says, all of it or nothing; return what the sheet says.
+
+    `by` is who tells it. `key` names the request: repeating it changes nothing, whatever happened since.
 
     A value that differs from the one told before is an error unless `correct`. Rows of trials that changed after
     the sheet was written are taken only if `changed`. A new note for a trial that has a value is kept only if
@@ -142,7 +146,7 @@ def told(
         sheet = answers(table, draft, correct, changed)
 
         def tell(number: int, filled: FilledRow) -> None:
-            more = {"minus": filled.minus, "time": filled.time, "labels": dict(filled.labels)}
+            more = {"minus": filled.minus, "time": filled.time, "labels": dict(filled.labels), "by": by}
             draft.tell(number, filled.value, filled.sem, filled.note, **more)  # type: ignore[arg-type]
 
         def amend(number: int, filled: FilledRow) -> None:
@@ -155,15 +159,22 @@ def told(
             operations.annotate(draft, number, note)
         return sheet
 
-    return operations.together(study, change)
+    if not key:
+        return operations.together(study, change)
+    kinds = Told, Corrected, Noted, Observed
+    return signatures.signed(study, None, key, kinds, change, lambda state, at: answers(table, study))
 
 
 def observed(
-    study: Study, table: Table, again: bool, watched: Callable[..., Any] = lambda things, what: things
+    study: Study,
+    table: Table,
+    again: bool,
+    by: str | None = None,
+    watched: Callable[..., Any] = lambda things, what: things,
 ) -> Sheet[Region]:
     """Add the earlier measurements of a sheet to a study, all or none; return what the sheet says.
 
-    Rows that were told or observed before are taken only if `again`.
+    Rows that were told or observed before are taken only if `again`. `by` is who adds them.
     """
 
     def change(draft: Study) -> Sheet[Region]:
@@ -171,7 +182,7 @@ def observed(
         taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
 
         def observe(place: Region, filled: FilledRow) -> None:
-            more = {"minus": filled.minus, "note": filled.note, "labels": dict(filled.labels)}
+            more = {"minus": filled.minus, "note": filled.note, "labels": dict(filled.labels), "by": by}
             draft.observe(place, filled.value, filled.sem, place.feedback, **more)  # type: ignore[arg-type]
 
         refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
@@ -344,14 +355,15 @@ def _every_row(
 
     `more` are further columns of numbers, and `texts` of texts.
     """
-    rows = list(_rows(table, [*exact_columns(space), *texts], needed))
+    rows = list(_rows(table, [*exact_columns(space), "moe", *texts], needed))
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
-    numeric = ("value", "sem", *more, *edges)
+    margin = [] if "moe" in exact_columns(space) else ["moe"]  # an axis may be called like that
+    numeric = ("value", "sem", *margin, *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     contents, wrong = [], []
     for at, cells in rows:
         try:
-            contents.append(read(_with_points(cells, numbers), at + 1))
+            contents.append(read(_with_sem(_with_points(cells, numbers), *margin), at + 1))
         except ZonalError as error:
             wrong.append((at, str(error)))
     refuse_rows(table, wrong, done)
@@ -369,6 +381,12 @@ def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> No
 def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
     """Return the cells of a row with a decimal point in every number."""
     return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+
+
+def _with_sem(cells: dict[str, str], margin: str = "") -> dict[str, str]:
+    """Return the cells of a row with the standard error that a published margin of error in it means."""
+    sem = sem_of(cells.get("sem", ""), cells[margin]) if cells.get(margin) else None
+    return cells if sem is None else cells | {"sem": repr(sem)}
 
 
 def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -429,8 +447,13 @@ def value_of(cell: str) -> float:
     return value
 
 
-def sem_of(cell: str) -> float | None:
-    """Return a standard error from its text, None if it is empty."""
+def sem_of(cell: str, margin: str = "") -> float | None:
+    """Return a standard error from its text, or from that of a margin of error; None if both are empty."""
+    if margin.strip().casefold() not in NOT_YET:
+        fix = "Write a number of 0 or more; codes such as -555555555 are no margins, so leave them empty."
+        moe = _number(margin, "a margin of error", fix)
+        require(moe >= 0, "a margin of error must not be negative", margin, fix)
+        return float(from_margin(sem_of(cell), moe))
     if cell.strip().casefold() in NOT_YET:
         return None
     fix = "Write a number of 0 or more, or leave the cell empty."

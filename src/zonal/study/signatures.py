@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from zonal.engine.events import Event, Forbidden, Observed, Signed, Unblocked
+from zonal.engine.events import Claimed, Event, Forbidden, Observed, Signed, Unblocked
 from zonal.engine.results import Observation, Trial
 from zonal.engine.state import State
 from zonal.errors import require, text
@@ -22,7 +22,7 @@ def signed(
     study: Study,
     by: str | None,
     key: str,
-    kind: type[Event],
+    kind: type[Event] | tuple[type[Event], ...],
     change: Callable[[Study], T],
     repeated: Callable[[State, int], T],
 ) -> T:
@@ -80,6 +80,24 @@ def allowed_again(state: State, at: int) -> int:
     """Return again how much a transaction allowed."""
     unblocked = [event for event in state.events[at] if isinstance(event, Unblocked)]
     return sum(len(event.numbers) + len(event.forbidden) for event in unblocked)
+
+
+def claimed_again(state: State, at: int) -> Trial:
+    """Return again the trial that a transaction took over."""
+    (claim,) = (event for event in state.events[at] if isinstance(event, Claimed))
+    return trial_of(state, state.asked[claim.number])
+
+
+def sign_start(study: Study, by: str | None, key: str) -> None:
+    """Note who starts a study that is in no file yet, and what they call the request."""
+    signature = Signed("" if by is None else text(by, "by"), text(key, "key"))
+    if signature != Signed("", ""):
+        study._state = study._state.signed(signature)
+
+
+def start_key(study: Study) -> str:
+    """Return what the request that started a study was called; "" if it had no name."""
+    return next((event.key for event in study.events[0] if isinstance(event, Signed)), "")
 
 
 def forbidden_again(state: State, at: int) -> list[Trial]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zonal.engine.windows import answers_anywhere, checked_size
 from zonal.errors import InvalidInput, require
 from zonal.io.result_table import Cell, Listing, labelled
 from zonal.study.recommend import recommend
 from zonal.study.summary import column_of, joined
-from zonal.study.windows import answers_anywhere, checked_size
 
 if TYPE_CHECKING:
     from zonal.study.study import Study

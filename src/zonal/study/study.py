@@ -23,13 +23,17 @@ from zonal._types import Floats
 from zonal.engine import commands
 from zonal.engine.confidence import Outlook
 from zonal.engine.events import (
+    Claimed,
     Closed,
     Corrected,
     Extended,
+    Fitted,
     Forbidden,
     ModelWarned,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Told,
     Transaction,
     Unblocked,
@@ -51,6 +55,7 @@ from zonal.errors import (
     InvalidInput,
     ModelWarning,
     StudyFileError,
+    from_margin,
     listed,
     reject,
     require,
@@ -71,7 +76,18 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
-from zonal.study import offsets, operations, optimize, point_search, queries, recommend, signatures, sizes, summary
+from zonal.study import (
+    offsets,
+    operations,
+    optimize,
+    point_search,
+    queries,
+    recommend,
+    signatures,
+    sizes,
+    summary,
+    suspects,
+)
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.point_search import MeasurePoint, PointResult
@@ -150,6 +166,10 @@ class Study(metaclass=Named):
         Whether readings may drift slowly, in the order in which they come in.
     cost_unit : str
         The unit of costs, for tables and messages.
+    gross_errors : bool, optional
+        Whether a reading far from what the models and the other readings expect is measured again before it is
+        believed; see `suspects`. By default for the default policy, unless noise is 0. False for instruments that
+        never err.
 
     Examples
     --------
@@ -201,6 +221,8 @@ class Study(metaclass=Named):
         budget: float,
         direction: Direction = "maximize",
         exist_ok: bool = False,
+        by: str | None = None,
+        key: str = "",
         **settings: Unpack[Given],
     ) -> Self:
         """Start a study in a file: whatever it returned or recorded is on disk.
@@ -219,6 +241,10 @@ class Study(metaclass=Named):
             Open the file if it exists, as when two workers start at once: the first creates it, the other joins.
             It must hold a study with these settings; its budget may have been extended since, and without `rng`
             its seed is the one drawn by the first.
+        by : str, optional
+            Who starts it, kept in the history.
+        key : str
+            The caller's name for this request, kept in the history.
 
         Examples
         --------
@@ -228,6 +254,7 @@ class Study(metaclass=Named):
         'pools.db'
         """
         study = cls(space, budget=budget, direction=direction, **settings)
+        signatures.sign_start(study, by, key)
         try:
             study.save(path)
         except StudyFileError:
@@ -600,6 +627,7 @@ class Study(metaclass=Named):
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
         labels: LabelsLike = None,
+        moe: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -633,6 +661,8 @@ class Study(metaclass=Named):
             Labels of the reading, such as ``{"plate": 3, "day": "Mon"}``: text, or whole numbers, which become
             text. Those that the study's ``offsets`` name are required, here or in `ask`. A difference has no
             offset.
+        moe : float, optional
+            In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -652,7 +682,9 @@ class Study(metaclass=Named):
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, value, sem, note, time, slopes, minus, labels),
+            lambda study: operations.tell(
+                study, trial, value, from_margin(sem, moe), note, time, slopes, minus, labels
+            ),
             signatures.nothing_again,
         )
 
@@ -745,6 +777,80 @@ class Study(metaclass=Named):
             signatures.nothing_again,
         )
 
+    def set_aside(
+        self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
+        """Let a reading no longer count, as a gross error; its trial stays paid for, and `reinstate` undoes it.
+
+        The model is learned again from the other readings. The reading is not deleted: tables and the history keep
+        it. One that should never have been told is retracted instead.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was measured, or its number, or what `observe` returned.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who does it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 7.0)
+        >>> study.set_aside(0, note="the lamp flickered")
+        >>> study.trials[0].state, study.trials[0].value, study.remaining
+        ('set aside', 7.0, 8)
+        """
+        signatures.signed(
+            self,
+            None,
+            key,
+            SetAside,
+            lambda study: operations.set_aside(study, trial, note, by),
+            signatures.nothing_again,
+        )
+
+    def reinstate(
+        self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None, key: str = ""
+    ) -> None:
+        """Let a reading that was set aside, by the rule or by a person, count again.
+
+        From then on the rule believes it, until it is corrected.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial whose reading was set aside, or its number, or what `observe` returned.
+        note : str
+            Why; kept in the history.
+        by : str, optional
+            Who does it; by default the user of this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 7.0)
+        >>> study.set_aside(0)
+        >>> study.reinstate(0, note="it was right")
+        >>> study.trials[0].state
+        'measured'
+        """
+        signatures.signed(
+            self,
+            None,
+            key,
+            Reinstated,
+            lambda study: operations.reinstate(study, trial, note, by),
+            signatures.nothing_again,
+        )
+
     def fail(
         self, trial: Trial | int, retry: bool = True, note: str = "", *, by: str | None = None, key: str = ""
     ) -> None:
@@ -809,7 +915,7 @@ class Study(metaclass=Named):
             self, by, key, Closed, lambda study: operations.cancel(study, trial, note), signatures.nothing_again
         )
 
-    def claim(self, trial: Trial | int, *, by: str | None = None) -> Trial:
+    def claim(self, trial: Trial | int, *, by: str | None = None, key: str = "") -> Trial:
         """Take a pending trial over from whoever was measuring it, and return it.
 
         Parameters
@@ -818,6 +924,8 @@ class Study(metaclass=Named):
             A pending trial, or its number.
         by : str, optional
             Who measures it from now on; by default this process.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -827,11 +935,18 @@ class Study(metaclass=Named):
         >>> study.claim(trial, by="receiver 2") == trial
         True
         """
-        return operations.claim(self, trial, by)
+        return operations.claim(self, trial, by, key)
 
-    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
+    def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
         """Take a pending trial over from a worker; return None if that worker no longer measures it."""
-        return operations.claim_from(self, number, by, worker)
+        return signatures.signed(
+            self,
+            None,
+            key,
+            Claimed,
+            lambda study: operations.claim_from(study, number, by, worker),
+            signatures.claimed_again,
+        )
 
     def observe(
         self,
@@ -842,6 +957,7 @@ class Study(metaclass=Named):
         *,
         time: float | None = None,
         minus: RegionLike | None = None,
+        moe: float | None = None,
         note: str = "",
         labels: LabelsLike = None,
         by: str | None = None,
@@ -868,6 +984,8 @@ class Study(metaclass=Named):
             How long it took, where times are chosen; one unit of time by default.
         minus : Region, or what ``space.region`` takes, optional
             The value is a difference: the region minus this one. Its standard error is required.
+        moe : float, optional
+            In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
         note : str
             A note kept with the observation.
         labels : mapping, optional
@@ -892,7 +1010,9 @@ class Study(metaclass=Named):
             by,
             key,
             Observed,
-            lambda study: operations.observe(study, region, value, sem, feedback, time, minus, note, labels),
+            lambda study: operations.observe(
+                study, region, value, from_margin(sem, moe), feedback, time, minus, note, labels
+            ),
             signatures.observed_again(self),
         )
 
@@ -1132,11 +1252,18 @@ class Study(metaclass=Named):
         """
         return point_search.refine(self, measure_point, budget, noise, points)
 
-    def refit(self) -> bool:
+    def refit(self, *, by: str | None = None, key: str = "") -> bool:
         """Learn the model again from all measurements, independently of earlier fits, if anything is learned.
 
         Studies learn by themselves, and always when the budget is spent, but starting from the last fit. After
         this call the model does not depend on the order of the measurements. Returns whether anything was learned.
+
+        Parameters
+        ----------
+        by : str, optional
+            Who has it learned, kept in the history.
+        key : str
+            The caller's name for this request; repeating it does nothing.
 
         Examples
         --------
@@ -1145,14 +1272,17 @@ class Study(metaclass=Named):
         >>> study.refit()  # the model was given
         False
         """
-        return self._refit()
+        return self._refit(by=by, key=key)
 
-    def _refit(self, from_scratch: bool = True) -> bool:
-        with self._writing():
-            after = commands.refit(self._state, from_scratch)
-            if after is not None:
-                self._commit(after)
-        return after is not None
+    def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
+        return signatures.signed(
+            self,
+            by,
+            key,
+            Fitted,
+            lambda study: operations.refit(study, from_scratch),
+            lambda state, at: True,
+        )
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
         """Add to the budget.
@@ -1512,6 +1642,24 @@ class Study(metaclass=Named):
         """
         return summary.table(self, history)
 
+    def suspects(self) -> Listing:
+        """Return every reading beside what the models and the others expect of it, the likeliest mistakes first.
+
+        The columns are number, region, one per axis, feature or level, value, what is expected without this
+        reading with its standard deviation (noise included), by how many standard deviations the value is above
+        that, and the state. A reading that "waits for a repeat" does not count until its region was measured
+        again; one that is "set aside" does not count at all.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> result = study.optimize(lambda region: 7.0 if region.bounds[0, 0] == 0.5 else 0.0)
+        >>> study.suspects()["sigmas"][0] > 4
+        True
+        """
+        return suspects.suspects(self)
+
     def top(self, k: int = TOP) -> Listing:
         """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
 
@@ -1592,6 +1740,46 @@ class Study(metaclass=Named):
         from zonal.plotting import plot
 
         return plot(self, kind, ax, **options)
+
+    def to_moc(self, probability: float = 0.9) -> Any:
+        """Return the smallest set of pixels that contains the best one with a probability, as a MOC of mocpy.
+
+        The space is a sky, `Hierarchy.healpix`, in ICRS. It holds under the models, by 8,000 joint draws of all
+        pixels that may be the best. Needs the extra ``sky``.
+
+        Parameters
+        ----------
+        probability : float
+            That the best pixel is in the set.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Hierarchy.healpix(1), budget=20, kernel=zn.RBF(1.0, 0.5), noise=0.1)
+        >>> result = study.optimize(lambda region: float(region.center[2]))
+        >>> study.to_moc(0.9).sky_fraction < 0.5
+        True
+        """
+        from zonal.adapters.sky import moc
+
+        return moc(self, probability)
+
+    def to_skymap(self) -> Any:
+        """Return a multi-order sky map as a table of astropy, to be written as FITS (``.write("map.fits")``).
+
+        One row per smallest pixel of a sky, `Hierarchy.healpix`: its number UNIQ, PROBDENSITY of being the best
+        pixel (per steradian, by 8,000 joint draws), MEAN and STD of its average. Needs the extra ``sky``.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Hierarchy.healpix(1), budget=9, kernel=zn.RBF(1.0, 0.5), noise=0.1)
+        >>> study.to_skymap().colnames
+        ['UNIQ', 'PROBDENSITY', 'MEAN', 'STD']
+        """
+        from zonal.adapters.sky import skymap
+
+        return skymap(self)
 
     def report(self, path: str | os.PathLike[str] | None = None, *, shapes: Any = None) -> str:
         """Return one HTML page about the study, readable offline: plots, tables, settings, a methods paragraph.

@@ -44,6 +44,7 @@ from zonal.spaces import Node, Region, with_feedback
 from zonal.study.history import history
 from zonal.study.patches import Patch, Patches, patches
 from zonal.study.region_formats import region_json, table_cells
+from zonal.study.suspects import set_aside_line
 
 if TYPE_CHECKING:
     from zonal.engine.confidence import Outlook
@@ -205,7 +206,8 @@ def is_empty(study: Study) -> bool:
 
 def study_text(study: Study) -> str:
     """Return the progress, what is pending, the size of the smallest regions and the answer so far."""
-    return f"{headline(study)}\n{waiting(study)}{smallest(study)}\n{answer_text(study)}"
+    aside = set_aside_line(study)
+    return f"{headline(study)}\n{waiting(study)}{aside}{smallest(study)}\n{answer_text(study)}"
 
 
 def smallest(study: Study) -> str:

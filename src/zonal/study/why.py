@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 UNLIKELY = 0.001  # readings that are less probable are left out of the sentences
 MAX_QUESTIONS = 256  # regions whose gain a region of the user is compared with
 REASONS: dict[Reason, str] = {
+    "repeat": "a reading of it was far from what all others expect, and is not believed alone",
     "design": "it belongs to the initial design, which covers the space evenly",
     "gain": "its reading is expected to raise the mean of the best region most",
     "guard": "the guard asks for it: it follows the highest readings and trusts no model",
     "uncovered": "no measurement has covered this part yet",
+    "window": "late in a campaign, regions between the cells decide: its reading is expected to raise the best "
+    "of their means most",
     "bound": "its upper bound is the highest",
     "rule": "the rule of the policy chooses it",
 }
@@ -77,7 +80,7 @@ class ReadingWeight:
 
 @dataclass(frozen=True)
 class Change:
-    """The answer on the grid after some readings.
+    """The answer on the grid after some readings, among the regions that the tree has now.
 
     Attributes
     ----------
@@ -104,7 +107,7 @@ class WhyTrial(Explanation):
     trial : int or None
         Its number; None for the measurement that would be asked for next.
     region : Region
-    reason : {"design", "gain", "guard", "uncovered", "bound", "rule"}
+    reason : {"repeat", "design", "gain", "guard", "uncovered", "bound", "rule", "window"}
     answer : Region or None
         The best region on the grid before the reading; None where the policy has another rule for its answer.
     expected, std : float
@@ -299,7 +302,7 @@ def _readings(state: State, region: Region) -> tuple[list[ReadingWeight], float]
         total = np.broadcast_to(state.tracked.totals(np.array(slots, dtype=np.intp)), len(slots))
     readings = []
     for ((observed, index), _, (reward, *_), _), weight, of in zip(counted, weights.tolist(), total, strict=True):
-        where = state.observed[index][1].region if observed else state.region(state.asked[index].row)
+        where = state.observed[index][1].region if observed else state.asked_region(state.asked[index])
         pull = sign * weight * (reward - state.prior_mean * float(of))
         readings.append(ReadingWeight(index, observed, where, sign * reward, weight, pull))
     return readings, sign * prior
@@ -346,10 +349,10 @@ def _before(state: State, transaction: Any, index: int) -> State:
 
 def _explained(study: Study, before: State, asked: Asked, index: int | None) -> WhyTrial:
     reason, rows, table = select.reason(before, asked)
-    region, unit = before.region(asked.row), study.settings.value_unit
+    region, unit = before.asked_region(asked), study.settings.value_unit
     if before.problem.model_free or before.has_no_posterior:
         return WhyTrial(index, region, reason, unit=unit)
-    effect, sign = reading_effects.of_row(before, asked.row, asked.time), before.problem.sign
+    effect, sign = _effect(before, asked), before.problem.sign
     weights, means = effect.weights, effect.expected
     expected = float(weights @ means)
     is_uncertain = np.isfinite(effect.spread)
@@ -377,6 +380,13 @@ def _explained(study: Study, before: State, asked: Asked, index: int | None) -> 
         less=less,
         unit=unit,
     )
+
+
+def _effect(before: State, asked: Asked) -> reading_effects.ReadingEffect:
+    """Return the effect of the reading of a trial."""
+    if asked.window is not None:
+        return reading_effects.of_region(before, asked.window, pending=False)
+    return reading_effects.of_row(before, asked.row, asked.time)
 
 
 def _ends(sign: float, piece: reading_effects.Piece) -> tuple[float, float]:

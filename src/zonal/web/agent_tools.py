@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError, require
@@ -42,6 +43,7 @@ class AgentTools:
         self._folder, self._read_only, self._by = Folder(folder), read_only, by
         self._left = math.inf if cap is None else cap
         self._studies: dict[str, Study] = {}
+        self._asking = Lock()  # the protocol runs calls in several threads
 
     def studies(self) -> str:
         """List the studies: name, what is sought, budget, measured, remaining."""
@@ -59,10 +61,13 @@ class AgentTools:
         """Ask which regions to measure next. Measure each region's average, then tell every trial."""
         opened = self._writable(study)
         require(1 <= n <= MAX_TRIALS, "this is no number of trials", n, f"Pass 1 to {MAX_TRIALS}.")
-        if n > self._left:
-            raise Refused(f"this connection may ask for {self._left} more measurements; got {n}. Ask a person.")
-        trials = opened.ask(n, by=self._by)
-        self._left -= len(trials)
+        with self._asking:
+            if n > self._left:
+                raise Refused(
+                    f"this connection may ask for {self._left} more measurements; got {n}. Ask a person."
+                )
+            trials = opened.ask(n, by=self._by)
+            self._left -= len(trials)
         return to_json({"trials": trials, **_progress(opened)})
 
     def tell(self, study: str, trial: int, value: float, sem: float | None = None, note: str = "") -> str:

@@ -31,6 +31,7 @@ from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, r
 from zonal.io.hints import hinting
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
+from zonal.study.history import trial_of
 from zonal.study.offsets import facts_of_study
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
@@ -221,6 +222,9 @@ class Remote(Study):
         return new
 
     def _trial(self, answer: TrialAnswer) -> Trial:
+        if answer["region"]["node"] is None:  # a window, which the history has to the last digit
+            state = self._state
+            return trial_of(state, state.asked[answer["trial"]])
         depth, index = answer["region"]["node"]
         node = depth, index
         spends = answer.get("time", 1.0), answer.get("cost", 1.0)
@@ -290,8 +294,9 @@ class Remote(Study):
             for at, fact in enumerate(facts)
         ]
 
-    def _claim(self, number: int, by: str, worker: str) -> Trial | None:
-        answer = self._line.post(f"/trials/{number}/claim", by=by, worker=worker)
+    def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        answer = self._line.post(f"/trials/{number}/claim", True, by=by, worker=worker, key=token)
         return None if answer is None else self._trial(answer)
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
@@ -299,8 +304,9 @@ class Remote(Study):
         token = errors.text(key, "key") or uuid.uuid4().hex
         self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
 
-    def _refit(self, from_scratch: bool = True) -> bool:
-        return bool(self._line.post("/refit", from_scratch=from_scratch)["learned"])
+    def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        return bool(self._line.post("/refit", True, from_scratch=from_scratch, by=by, key=token)["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Raise: it is stored on the server."""
@@ -323,6 +329,8 @@ def _over_http(route: Route) -> Callable[..., Changed]:
         seen = getattr(fields.get("region"), "feedback", None)
         if route.operation == "observe" and by is None and seen is not None:
             by = fields["feedback"] = checked_feedback(seen, study.space)
+        if "moe" in fields:
+            fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
         for name, called in (("value", "a measured value"), ("sem", "sem")):
             if fields.get(name) is not None:
                 fields[name] = checks.bare(study.settings, fields[name], called, by)
@@ -356,7 +364,7 @@ def _slopes(study: Remote, given: Mapping[str, tuple[float, float]]) -> dict[str
     return plain
 
 
-REPEATED = ("tell", "correct")  # safe to repeat
+REPEATED = ("tell", "correct", "_forgive")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, feedback: (
         None if feedback is None else encode(checked_feedback(feedback, study.space))
@@ -372,9 +380,33 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
     ],
 }
-for _word in ("table", "top", "plot", "report", "snapshot", "refine", "why", "worth", "__str__", "_repr_html_"):
+for _word in (
+    "table",
+    "top",
+    "suspects",
+    "plot",
+    "report",
+    "snapshot",
+    "refine",
+    "why",
+    "worth",
+    "__str__",
+    "_repr_html_",
+):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
-SENT = {"tell", "correct", "retract", "fail", "cancel", "_forgive", "forbid", "allow", "observe"}
+SENT = {
+    "tell",
+    "correct",
+    "retract",
+    "set_aside",
+    "reinstate",
+    "fail",
+    "cancel",
+    "_forgive",
+    "forbid",
+    "allow",
+    "observe",
+}
 for _route in ROUTES:
     if _route.operation in SENT:
         setattr(Remote, _route.operation, _over_http(_route))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from sys import float_info
@@ -10,6 +11,7 @@ from typing import Any
 
 from zonal._types import Json
 from zonal.engine.results import Trial
+from zonal.engine.windows import size_from_text
 from zonal.errors import InvalidInput, StudyFileError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
@@ -19,14 +21,13 @@ from zonal.spaces import Region, Space
 from zonal.storage.encoding import DECODE_ERRORS, Decoder
 from zonal.storage.schema import settings_to_json
 from zonal.study import sheets, summary
-from zonal.study.export import document, exported, outcomes, questions
+from zonal.study.export import document, exported, map_file, outcomes, questions
 from zonal.study.history import n_events, pending_asked, region_of_row
 from zonal.study.operations import recorded
 from zonal.study.queries import Side
 from zonal.study.recipe import Arguments, arguments
 from zonal.study.study import Study
 from zonal.study.summary import Answer, jsonable, to_json
-from zonal.study.windows import size_from_text
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
@@ -116,11 +117,17 @@ def call_study(route: Route, study: Study, **fields: Json) -> Answer:
 
 
 def _sheet(
-    study: Study, csv: str, by: str, correct: bool = False, changed: bool = False, decimal: str | None = None
+    study: Study,
+    csv: str,
+    by: str,
+    correct: bool = False,
+    changed: bool = False,
+    decimal: str | None = None,
+    key: str = "",
 ) -> Answer:
     marks = decimal in (None, ".", ",")
     need_field(marks, "decimal", "a decimal mark is a point or a comma", decimal, "Send one of the two.")
-    rows = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by)
+    rows = sheets.told(study, parse_table(csv, "the sheet", decimal), correct, changed, by, key)
     taken: dict[str, Answer] = {
         "new": len(rows.new),
         "corrected": len(rows.corrected),
@@ -132,8 +139,8 @@ def _sheet(
     return {**taken, "empty": rows.empty, **noted, "outdated": old, **budget_fields(study)}
 
 
-def _claim(study: Study, trial: int, by: str, worker: str | None = None) -> Trial | None:
-    return study.claim(trial, by=by) if worker is None else study._claim(trial, by, worker)
+def _claim(study: Study, trial: int, by: str, worker: str | None = None, key: str = "") -> Trial | None:
+    return study.claim(trial, by=by, key=key) if worker is None else study._claim(trial, by, worker, key)
 
 
 def budget_fields(study: Study) -> dict[str, Json]:
@@ -197,6 +204,11 @@ def _pending(study: Study) -> Answer:
     }
 
 
+def _suspects(study: Study) -> Answer:
+    listing, answer = study.suspects(), study.recommend()
+    return {"title": listing.title, "columns": listing.columns, "hangs_on": list(answer.hangs_on)}
+
+
 def _settings(study: Study) -> Answer:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
@@ -207,10 +219,10 @@ def _journal(overview: StudyOverview, after: int = -1) -> Answer:
 
 
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
-HANDLERS: dict[str, Callable[..., Answer]] = {
+HANDLERS: dict[str, Callable[..., Answer | bytes]] = {
     "/sheet": _sheet,
     "/trials/{trial}/claim": _claim,
-    "/refit": lambda study, from_scratch=True: {"learned": study._refit(from_scratch), **budget_fields(study)},
+    "/refit": lambda study, **fields: {"learned": study._refit(**fields), **budget_fields(study)},
     "/predict": _predict,
     "/probability": lambda study, regions, **limits: {
         "probability": study.probability(_regions(study, regions), **limits)
@@ -219,6 +231,7 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/below": partial(_beyond, "below"),
     "/sizes": lambda study: study.sizes().columns,
     "/offsets": lambda study: study.offsets().columns,
+    "/suspects": _suspects,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,
     "/settings": _settings,
@@ -231,6 +244,9 @@ HANDLERS: dict[str, Callable[..., Answer]] = {
     "/export/trials.json": document,
     "/export/questions.csv": lambda study: csv_text(questions(study, study.pending)),
     "/export/events.jsonl": exported,
+    "/export/moc.fits": lambda study, **fields: map_file(study, "moc", **fields),
+    "/export/skymap.fits": lambda study: map_file(study, "skymap"),
+    "/export/map.nc": lambda study: map_file(study, "netcdf"),
     "/export/report.html": report,
 }
 # What is answered at once, from the file alone.
@@ -261,6 +277,13 @@ class Misspoken(InvalidInput):
     def __init__(self, name: str, problem: str, value: Json, fix: str) -> None:
         super().__init__(problem, value, fix)
         self.field = name
+
+    @classmethod
+    def again(cls, error: InvalidInput, name: str) -> Misspoken:
+        """Return an error with the name of the field that it is about."""
+        named = cls.__new__(cls)
+        named.args, named.field = error.args, name
+        return named
 
 
 def need_field(holds: bool, name: str, problem: str, value: Json, fix: str) -> None:
@@ -296,27 +319,39 @@ def _checked(name: str, value: Json, schema: Schema) -> Json:
 
 MAX_AXES, MAX_NAME = 100, 200  # axes of a study that is begun over HTTP, and letters of its names and units
 FILES = ("points", "hierarchy")  # sections of a recipe whose table is a file
+SENT = "the recipe"  # what messages call it
 
 
-def new_study(recipe: Json) -> Arguments:
-    """Return the arguments of `Study` that a recipe gives, as text or read; over HTTP it must not name a file."""
+def new_study(recipe: Json, table: str | None = None) -> Arguments:
+    """Return the arguments of `Study` that a recipe gives, as text or read; `table` is the content of its table.
+
+    Over HTTP a recipe must not name a file of the server.
+    """
     if isinstance(recipe, str):
-        recipe = parse_recipe(recipe, "the recipe").words
+        recipe = parse_recipe(recipe, SENT).words
     if not isinstance(recipe, Mapping):
         fix = "Send what `zonal new --template` has."
         raise Misspoken("recipe", "a recipe must be an object", recipe, fix)
+    tables = {}
     for section in FILES:
         words = recipe.get(section)
-        named = isinstance(words, Mapping) and "table" in words
-        problem = f"[{section}] table names a file, which no client may"
-        need_field(not named, "recipe", problem, "a path", "Make this study on the server, with `zonal new`.")
+        if isinstance(words, Mapping) and "table" in words:
+            problem = f"[{section}] table names a file, which no client may"
+            fix = "Send its content as `table`, or make this study on the server, with `zonal new`."
+            need_field(table is not None, "table", problem, "a path", fix)
+            tables[str(words["table"])] = table or ""
+    need_field(bool(tables) or table is None, "table", "the recipe names no table", None, "Write table = ...")
     _check_sizes(recipe)
-    written = Recipe(recipe, source="the recipe")
+    written = Recipe(recipe, source=SENT, tables=tables)
     check_values(written)
     budget = recipe.get("budget")
     huge = isinstance(budget, int) and budget > MAX_BUDGET
     need_field(not huge, "recipe", "the budget is too large", budget, f"Send {MAX_BUDGET} at most.")
-    return arguments(written)
+    try:
+        return arguments(written)
+    except InvalidInput as error:  # its message begins with where the cause is written
+        place = re.match(rf"{SENT}, (.+?): ", str(error))
+        raise Misspoken.again(error, f"recipe.{place[1]}" if place else "recipe") from None
 
 
 def _check_sizes(recipe: Mapping[str, Json]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zonal.engine.events import Asked, Closed, Corrected, Told
+from zonal.engine.events import Asked, Closed, Corrected, SetAside, Told
+from zonal.engine.gross_errors import MADS, SURE
 from zonal.engine.noise import PerWeight
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import KernelLike
@@ -321,11 +322,28 @@ def _changes(study: Study) -> Iterator[str]:
     changed = [f"{counted(count, 'value')} {_was(count)} {verb}" for verb, count in groups.items() if count]
     if changed:
         yield f"{' and '.join(changed)} afterwards."
+    yield from _set_aside(study)
     states = [trial.state for trial in study.trials if trial.number not in late]
     ended = {state: states.count(state) for state in ("failed", "cancelled")}
     lost = [f"{count} {_was(count)} {state}" for state, count in ended.items() if count]
     if lost:
         yield f"Of {counted(len(study.trials), 'trial')} {' and '.join(lost)}."
+
+
+def _set_aside(study: Study) -> Iterator[str]:
+    """Yield how gross errors were dealt with, if some reading was measured again for their sake, or set aside."""
+    events = [event for transaction in study.events for event in transaction if isinstance(event, SetAside)]
+    asked = len({(event.observed, event.number) for event in events if event.waits})
+    if asked:
+        yield (
+            f"{counted(asked, 'reading')} far from what the models and the other readings expected (more than "
+            f"{SURE:g} standard deviations, and {MADS:g} times as far off as the median) {_was(asked)} not "
+            "believed before a repeat of the region agreed."
+        )
+    left_out = [outcomes[-1] for _, outcomes in history(study) if outcomes[-1].state == "set aside"]
+    if left_out:
+        values = ", ".join(f"{outcome.value:.6g}" for outcome in left_out)
+        yield f"{counted(len(left_out), 'reading')} ({values}) {_was(len(left_out))} set aside as gross errors."
 
 
 def _source(record: TrialRecord | Observation) -> tuple[bool, int]:

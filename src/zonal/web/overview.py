@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,9 @@ from zonal.engine.events import (
     Forbidden,
     Noted,
     Observed,
+    Reinstated,
     Retracted,
+    SetAside,
     Told,
     Unblocked,
 )
@@ -45,6 +48,8 @@ HAPPENED = {  # what an event says to people
     Noted: "a note to trial {0.number}",
     Corrected: "trial {0.number} corrected",
     Retracted: "trial {0.number} retracted",
+    SetAside: "trial {0.number} set aside",
+    Reinstated: "trial {0.number} reinstated",
     Observed: "a measurement from outside observed",
     Forbidden: "{0.region.name} forbidden",
     Extended: "budget extended by {0.n}",
@@ -78,7 +83,9 @@ class StudyOverview:
         pending = [trial for trial in self.asked if self._last(trial).state == "pending"]
         self.pending = [trial._replace(by=taken.get(trial.number, trial.by)) for trial in pending]
         costs = [
-            paid(trial, self._last(trial).time) for trial in self.asked if self._last(trial).state == "measured"
+            paid(trial, self._last(trial).time)
+            for trial in self.asked
+            if self._last(trial).state in ("measured", "set aside")
         ]
         self.measured = len(costs)
         self.budget = self.settings.budget + sum(event.n for event in self._events(Extended))
@@ -113,7 +120,11 @@ class StudyOverview:
 
     def place(self, asked: Asked) -> Mapping[str, Json]:
         """Return where a trial measures, for the page."""
-        return place(self.settings.space.cell(asked.node), asked.row)
+        return place(self._region(asked), asked.row)
+
+    def _region(self, asked: Asked) -> Region:
+        """Return the region of a trial."""
+        return self.settings.space.cell(asked.node) if asked.window is None else asked.window
 
     def news(self, number: int) -> Mapping[str, Json]:
         """Return a transaction as the page hears of it: when it was written, and the kinds of its events."""
@@ -180,8 +191,8 @@ class StudyOverview:
 
     def line(self, name: str) -> Mapping[str, Json]:
         """Return the study's line in the overview, without the answer."""
-        last = [self._last(asked).value for asked in self.asked]
-        told = [value for value in last if value is not None]
+        last = [self._last(asked) for asked in self.asked]
+        told = [outcome.value for outcome in last if outcome.value is not None and outcome.state != "set aside"]
         return {**self.head(name), "pending": len(self.pending), "spark": told[-SPARKS:]}
 
     def trials(self, first: int = 0, named: bool = False) -> Mapping[str, Json]:
@@ -210,12 +221,16 @@ class StudyOverview:
         columns |= {} if self.settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
-            columns["where"] = [""] * old + [self.settings.space.cell(trial.node).name for trial in asked[old:]]
+            columns["where"] = [""] * old + [self._region(trial).name for trial in asked[old:]]
         return columns
 
     def _earlier(self, past: list[Outcome]) -> Sequence[Mapping[str, Json]]:
         """Return the values that were replaced."""
-        replaced = [outcome for outcome in past[:-1] if outcome.value is not None]
+        replaced = [
+            outcome
+            for outcome, after in pairwise(past)
+            if outcome.value is not None and outcome[2:4] != after[2:4]  # else it was set aside, or reinstated
+        ]
         return [{**_outcome(outcome), "ended": self.times[outcome.event]} for outcome in replaced]
 
     def _observed(self) -> Sequence[Mapping[str, Json]]:

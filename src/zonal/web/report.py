@@ -21,13 +21,14 @@ from zonal.spaces.base import Overlapping
 from zonal.storage.journal import release
 from zonal.study.history import policy_of, problem_of
 from zonal.study.summary import headline, is_empty
+from zonal.study.suspects import hanging, set_aside_line
 from zonal.web.methods_section import methods
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
 
 MAX_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
-MAX_ROWS = 2000
+MAX_ROWS, MAX_SUSPECTS = 2000, 5
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2rem auto; padding: 0 1rem; }
@@ -64,6 +65,8 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Sha
         parts.append(
             _section("Why", lambda: "".join(_marked("p", line) for line in str(study.why()).splitlines()))
         )
+        if not problem_of(study).model_free:
+            parts.append(_section("The readings", lambda: _readings(study)))
     title = "What is known"
     parts.append(_figure(study, title, None) if shapes is None else _figure(study, title, "map", shapes=shapes))
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
@@ -83,6 +86,13 @@ def report(study: Study, path: str | os.PathLike[str] | None = None, shapes: Sha
 def _marked(tag: str, text: str, more: str = "") -> str:
     """Return a text between the marks of a tag, with its attributes."""
     return f"<{tag}{more}>{escape(text)}</{tag}>"
+
+
+def _readings(study: Study) -> str:
+    """Return which readings do not count, the likeliest mistakes, and whether the answer hangs on one."""
+    listing, sentences = study.suspects(), [set_aside_line(study), hanging(study.recommend().hangs_on)]
+    first = Listing(listing.title, {name: cells[:MAX_SUSPECTS] for name, cells in listing.columns.items()})
+    return "".join(_marked("p", text) for text in sentences if text) + _table(first)
 
 
 def _answer(study: Study) -> str:

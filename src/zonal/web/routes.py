@@ -71,6 +71,11 @@ NOW = {
     "avoid": described_as("What is not possible now: the trial's region overlaps none of these.", **REGIONS),
 }
 RECIPE = described_as("As an object, or as the text of a recipe in TOML.")
+TABLE = described_as(
+    "The content of the table of points or areas that the recipe names, as CSV.",
+    type="string",
+    maxLength=MAX_LETTERS,
+)
 MINUS = {
     "minus": described_as("A region, as above: the value is a difference, from which this one was subtracted.")
 }
@@ -112,17 +117,22 @@ ROUTES = (
           {**MEASURED, **TIME, **SLOPES, **MINUS, **LABELS, **SIGNED}, ("value",), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
-           "decimal": TEXT, **BY}, ("csv",)),
+           "decimal": TEXT, **BY, **KEY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
           {**MEASURED, **LABELS, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
+          {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
+    Route("POST", f"{ONE}/set-aside", "set_aside", "Let a reading no longer count, as a gross error.",
+          {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
+    Route("POST", f"{ONE}/reinstate", "reinstate", "Let a reading that was set aside count again.",
           {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/fail", "fail", "Fail a trial that could not be measured.",
           {"retry": YES, "note": TEXT, **SIGNED}, (), ""),
     Route("POST", f"{ONE}/cancel", "cancel", "Cancel a trial that was not tried.",
           {"note": TEXT, **SIGNED}, (), ""),
     Route("POST", f"{ONE}/claim", "claim", "Take a pending trial over from whoever was measuring it.",
-          {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT), **BY}),
+          {"worker": described_as("Only if this worker still measures it; else null is returned.", **TEXT),
+           **BY, **KEY}),
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
@@ -134,7 +144,7 @@ ROUTES = (
           {"region": REGION, **SIGNED}, ("region",), "allowed"),
     Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER, **SIGNED}, ("n",), ""),
     Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
-          {"from_scratch": YES}),
+          {"from_scratch": YES, **SIGNED}, (), "learned"),
     Route("POST", "/predict", "predict",
           "Predict the averages of any regions, or of all of the smallest size. Nothing changes.",
           {"regions": REGIONS, **FEEDBACK}),
@@ -150,6 +160,7 @@ ROUTES = (
           {"n": whole(1, MAX_AHEAD, default=10)}),
     Route("GET", "/why", "why", "Why the recommended region is the answer, or why a trial was asked for.",
           {"trial": TRIAL}),
+    Route("GET", "/suspects", "suspects", "Every reading beside what is expected of it, the farthest off first."),
     Route("GET", "/worth", "worth", "What measuring a region would bring, relative to the best.",
           {"region": described_as("The region, as text.", **TEXT)}, ("region",)),
     Route("GET", "/nodes", "tree", "The table of nodes."),
@@ -169,6 +180,11 @@ ROUTES = (
     Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
           kind="application/x-ndjson"),
     Route("GET", "/export/study.db", "", "The study's file.", kind="application/vnd.sqlite3"),
+    Route("GET", "/export/moc.fits", "to_moc", "Where the best pixel of a sky lies, as a coverage map.",
+          {"probability": NUMBER}, kind="application/fits"),
+    Route("GET", "/export/skymap.fits", "to_skymap", "All pixels of a sky, as a multi-order map.",
+          kind="application/fits"),
+    Route("GET", "/export/map.nc", "", "All predictions of a grid, as NetCDF.", kind="application/x-netcdf"),
     Route("GET", "/export/report.html", "report", "One page for a colleague.", kind="text/html"),
 )  # fmt: skip
 
@@ -176,12 +192,12 @@ STUDIES, STUDY = "/api/v1/studies", "/api/v1/studies/{name}"
 FOLDER = (  # what needs more than one study, or lasts
     Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
     Route("POST", STUDIES, "", "Start a study from a recipe.",
-          {"name": TEXT, "recipe": RECIPE, "exist_ok": YES}, ("name", "recipe")),
+          {"name": TEXT, "recipe": RECIPE, "table": TABLE, "exist_ok": YES, **SIGNED}, ("name", "recipe")),
     Route("GET", "/api/v1/events", "", "A stream of what changes in the folder.", kind=STREAM),
     Route("GET", "/api/v1/openapi.json", "", "This description."),
     Route("GET", "/api/v1/archive", "", "The studies that were put aside."),
-    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored."),
-    Route("POST", "/api/v1/archive/{name}/restore", "", "Bring a study back that was put aside."),
+    Route("POST", f"{STUDY}/archive", "", "Put a study aside: it is not listed, and can be restored.", KEY),
+    Route("POST", "/api/v1/archive/{name}/restore", "", "Bring a study back that was put aside.", KEY),
     Route("GET", STUDY, "", "The progress of a study, the trials pending, and the answer so far."),
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
@@ -243,7 +259,7 @@ def _operation(route: Route) -> Schema:
             _parameter(name, schema, "query", name in route.required) for name, schema in route.fields.items()
         ]
     below = route.path.removeprefix(STUDY).removeprefix("/api/v1")
-    schema = answer_schema(route.method, below, route.answer)
+    schema = answer_schema(route.method, below)
     media: Schema = {route.kind: {"schema": schema} if route.kind == "application/json" else {}}
     errors: Schema = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused: Schema = {"description": "Refused: what was wrong, and what to do.", "content": errors}

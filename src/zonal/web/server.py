@@ -35,6 +35,7 @@ from starlette.staticfiles import StaticFiles
 from zonal import __version__
 from zonal._types import Json
 from zonal.errors import InvalidInput, ZonalError, require
+from zonal.study.signatures import start_key
 from zonal.study.study import Study
 from zonal.study.summary import Answer
 from zonal.web import handlers, http_messages, page_data, routes
@@ -55,6 +56,7 @@ MANY_EVENTS = 1000  # with more, opening a study takes longer than that
 SURELY = 5  # checks after which a file is read even if it seems unchanged
 BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages of a stream
 MAX_STREAMS = 100
+MAX_MOVED = 1000  # requests that are remembered while the service runs
 MAX_CONNECTIONS = 1000  # at once, half-sent requests included
 READS = ("predict", "probability")  # operations that are posted, and change nothing
 ARENAS, M_ARENA_MAX = 2, -8  # pools of memory that glibc may keep; one for each thread kept more than a gigabyte
@@ -64,7 +66,7 @@ VARIABLE = "ZONAL_TOKEN"
 SHORTEST = 16  # characters of a token
 EVERYWHERE = ("0.0.0.0", "::")  # a service that listens here is reached by any address of its machine
 PATIENCE = 3  # seconds to finish requests when the service ends
-ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
+ATTACHED = (".db", ".html", ".fits", ".nc")  # answers that a browser stores under the study's name
 
 
 class Service:
@@ -74,6 +76,7 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
+        self._moved: dict[str, str] = {}  # requests that archived or restored a study: key and path
         endpoints = {
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
@@ -92,11 +95,13 @@ class Service:
             Route(STUDY + route.path, self._endpoint(route), methods=[route.method]) for route in routes.ROUTES
         ]
         pages = [
-            Route("/", _page("index.html")),
-            Route("/studies/{name}", _page("study.html")),
+            Route("/", _page("index.html", bool(token))),
+            Route("/studies/{name}", _page("study.html", bool(token))),
+            Route("/compare/{name}/{other}", _page("compare.html", bool(token))),
             Route("/login", self._sign_in),
             Route("/problems/{kind}", _problem_page),
             Route("/login", self._login, methods=["POST"]),
+            Route("/logout", self._logout, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
         answers: dict[int | type[Exception], ErrorHandler] = {
@@ -134,6 +139,12 @@ class Service:
         answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="lax", secure=secure)
         return answer
 
+    async def _logout(self, request: Request) -> Response:
+        """Have the browser forget what it was given for the token."""
+        answer = Response(status_code=204)
+        answer.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=request.url.scheme == "https")
+        return answer
+
     def _entry(self, request: Request) -> OpenStudy:
         return self.folder.entry(request.path_params["name"])
 
@@ -163,11 +174,10 @@ class Service:
             if "trial" in request.path_params:
                 fields["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
-                key = request.headers.get("idempotency-key", "")[: routes.LONGEST]
                 if route.fields.get("by") is routes.BY["by"] and not fields.get("by"):
                     fields["by"] = request.client.host if request.client else "somebody"
                 if "key" in route.fields and not fields.get("key"):
-                    fields["key"] = key
+                    fields["key"] = _key_of(request)
                 run = entry.read if route.operation in READS else entry.submit
                 return as_json(await self._in_study(run, lambda study: dumped(handler(study, **fields))))
             if of_overview is not None:
@@ -207,7 +217,7 @@ class Service:
             kept = entry.kept.get("answer")
             answer = kept[1] if kept is not None and kept[0] == overview.journal.digest(overview.event) else {}
             best = next(iter(answer.get("best", [])), None) or overview.best()
-            return {**line, "best": best, "stands_out": answer.get("stands_out", False)}
+            return {**line, "best": best, "stands_out": answer.get("stands_out")}
 
         names = await run_in_threadpool(self.folder.names)
         studies = list(filter(None, await asyncio.gather(*map(overview_of, names))))
@@ -215,10 +225,21 @@ class Service:
 
     async def _new(self, request: Request) -> Response:
         fields = given(await body(request), NEW.fields, NEW.required)
-        path = self.folder.new(fields["name"], fields.get("exist_ok", False))
+        key = fields.get("key") or _key_of(request)
+
+        def begun_before() -> bool:
+            """Whether this very request began the study already."""
+            with contextlib.suppress(ZonalError):  # there is none of this name
+                path = self.folder.entry(fields["name"]).path
+                return bool(key) and start_key(Study.open(path)) == key
+            return False
+
+        exist_ok = fields.get("exist_ok", False) or await run_in_threadpool(begun_before)
+        path = self.folder.new(fields["name"], exist_ok)
 
         def make() -> dict[str, Json]:
-            study = Study.create(path, **new_study(fields["recipe"]), exist_ok=fields.get("exist_ok", False))
+            arguments = new_study(fields["recipe"], fields.get("table"))
+            study = Study.create(path, **arguments, exist_ok=exist_ok, by=fields.get("by"), key=key)
             return {
                 "name": fields["name"],
                 "address": f"/studies/{quote(fields['name'])}",
@@ -237,9 +258,12 @@ class Service:
         """Return the handler that puts a study aside, or brings it back."""
 
         async def answer(request: Request) -> Response:
-            given(await body(request), {}, ())
-            await run_in_threadpool(move, request.path_params["name"])
-            return as_json(dumped({"name": request.path_params["name"]}))
+            fields = given(await body(request), routes.KEY, ())
+            name, key = request.path_params["name"], fields.get("key") or _key_of(request)
+            if not key or self._moved.get(key) != request.url.path:  # a file moves once, also without a key
+                await run_in_threadpool(move, name)
+                self._moved = dict([*self._moved.items()][-MAX_MOVED:]) | ({key: request.url.path} if key else {})
+            return as_json(dumped({"name": name}))
 
         return answer
 
@@ -350,8 +374,14 @@ async def _problem_page(request: Request) -> Response:
     return Response(text, media_type="text/plain")
 
 
-def _page(name: str) -> Handler:
-    return _always(b"".join((PAGES / part).read_bytes() for part in ("head.html", name)), HTML)
+def _page(name: str, signed_in: bool = False) -> Handler:
+    """Return the handler of a page; whoever gets one that is locked has signed in, and can sign out."""
+    content = b"".join((PAGES / part).read_bytes() for part in ("head.html", name))
+    return _always(content.replace(b"<html ", b"<html data-signed-in ", 1) if signed_in else content, HTML)
+
+
+def _key_of(request: Request) -> str:
+    return request.headers.get("idempotency-key", "")[: routes.LONGEST]
 
 
 def serve(

@@ -1,5 +1,5 @@
 // The model, what to take away, and putting a study aside.
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { dialogue } from "./dialog.js";
 import { h, put } from "./dom.js";
 import * as words from "./words.js";
@@ -17,15 +17,13 @@ export function model({ study }) {
   const { head } = study,
     m = head.model,
     of = head.value.unit;
-  const short = (text) =>
-    text.replace(/\d+\.\d+(e[-+]\d+)?/g, (x) => String(Number(Number(x).toPrecision(3))));
   const facts = [
     ["policy", head.policy],
     ["a measurement sees", head.feedback],
   ];
   if (m) {
     facts.push(
-      ["kernel", short(m.kernel)],
+      ["kernel", words.rounded(m.kernel)],
       [
         head.cost?.times.length
           ? `noise of a measurement of ${words.price(head, 1)}`
@@ -82,11 +80,37 @@ export function downloads({ study }) {
       h("span", { class: "mono" }, `zn.connect("${location.origin}${location.pathname}")`),
     ),
     h(
+      "details",
+      { "data-key": "compare", id: "compare", ontoggle: others(study) },
+      h("summary", {}, "Compare with another study"),
+      h("div", { id: "comparable" }),
+    ),
+    h(
       "div",
       { class: "acts" },
       h("button", { class: "small", type: "button", onclick: () => archive(study) }, "Archive this study…"),
     ),
   );
+}
+
+/** List the studies over the same space, once somebody wants to see them. */
+function others(study) {
+  return async (event) => {
+    if (!event.target.open) return;
+    const { studies } = await get("/api/v1/studies");
+    const space = JSON.stringify(study.head.space);
+    const alike = studies.filter(
+      ({ name, space: other }) => name !== study.name && JSON.stringify(other) === space,
+    );
+    const link = ({ name }) =>
+      h(
+        "li",
+        {},
+        h("a", { href: `/compare/${encodeURIComponent(study.name)}/${encodeURIComponent(name)}` }, name),
+      );
+    const none = h("p", { class: "sub" }, "No other study of this folder has the same space.");
+    put("comparable", alike.length ? h("ul", { class: "files" }, alike.map(link)) : none);
+  };
 }
 
 /** Put the study aside: nothing of it is lost. */

@@ -1,6 +1,7 @@
 // The answer so far, and how sure it is.
 import { $, h, put } from "./dom.js";
 import { levelSet } from "./level_set.js";
+import { reasons } from "./why.js";
 import * as words from "./words.js";
 
 const named = (space, region) =>
@@ -57,6 +58,7 @@ export function answer({ study }) {
       h("p", { id: "outlook" }, words.outlook(head)),
     ),
     levelSet(study),
+    reasons(study, "why-answer", "Why this answer?"),
     others(head),
   );
   $("outlook").hidden = !words.outlook(head);

@@ -107,7 +107,7 @@ export const input = (name, label, value = "", optional = false, extra = {}) =>
     h("input", { name, value, autocomplete: "off", spellcheck: "false", ...extra }),
   );
 
-export const choice = (name, label, options, extra = {}) =>
+export const choice = (name, label, options, extra = {}, chosen = null) =>
   h(
     "label",
     {},
@@ -115,6 +115,6 @@ export const choice = (name, label, options, extra = {}) =>
     h(
       "select",
       { name, ...extra },
-      options.map(([value, text]) => h("option", { value }, text)),
+      options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
     ),
   );

@@ -3,6 +3,8 @@ import { h, s } from "./dom.js";
 import { Scale, axes, room } from "./frame.js";
 import { labelled } from "./words.js";
 
+const NEAR = 12; // pixels beside a trial that are still read as it
+
 /** Runs of moments between which nothing was measured: places in `moments` that may be joined. Where a computed moment
  * does not follow the last one, nothing is known of those between, and nothing is drawn there. */
 export function runs(moments, measured) {
@@ -17,12 +19,28 @@ export function runs(moments, measured) {
 }
 
 export class HistoryView {
-  constructor(host, study) {
+  /** @type {Scale} */ x;
+  kept = null; // the trial that was chosen: its place in the columns
+  constructor(host, study, report) {
     this.study = study;
     this.host = host;
     this.marks = s("svg", { role: "img" });
     this.field = h("div", { class: "field" }, this.marks);
     host.replaceChildren(this.field);
+    this.field.addEventListener("pointermove", (event) => report(this.trialAt(event) ?? this.kept));
+    this.field.addEventListener("pointerleave", () => report(this.kept));
+    this.field.addEventListener("click", (event) => report((this.kept = this.trialAt(event))));
+  }
+  /** The trial under the pointer, as its place in the columns; null where there is none near. */
+  trialAt(event) {
+    const at = event.clientX - this.field.getBoundingClientRect().left,
+      far = (number) => Math.abs(this.x.px(number) - at);
+    let nearest = null;
+    this.study.trials.number.forEach((number, i) => {
+      const near = nearest === null ? NEAR : far(this.study.trials.number[nearest]);
+      if (far(number) < near) nearest = i;
+    });
+    return nearest;
   }
   /** What the marks mean. */
   keys() {
@@ -63,8 +81,9 @@ export class HistoryView {
       if (v < low) low = v;
       if (v > high) high = v;
     };
+    const counts = (i) => trials.value[i] !== null && trials.state[i] !== "set aside";
     trials.value.forEach((v, i) => {
-      if (v !== null) {
+      if (counts(i)) {
         take(v - (trials.sem[i] ?? 0));
         take(v + (trials.sem[i] ?? 0));
       }
@@ -87,6 +106,7 @@ export class HistoryView {
       width - 12,
     );
     x.whole = true; // trials are counted
+    this.x = x;
     const cut = (v) => Math.min(y.from, Math.max(y.to, y.px(v))).toFixed(1),
       marks = [];
     const numbers = trials.number.filter((_, i) => trials.value[i] !== null);
@@ -99,7 +119,7 @@ export class HistoryView {
       crosses = "";
     trials.number.forEach((n, i) => {
       const px = x.px(n).toFixed(1);
-      if (trials.value[i] !== null) {
+      if (counts(i)) {
         dots += `M${px} ${cut(trials.value[i])}h0`;
         if (trials.sem[i])
           errors += `M${px} ${cut(trials.value[i] - trials.sem[i])}V${cut(trials.value[i] + trials.sem[i])}`;

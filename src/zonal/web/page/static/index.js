@@ -30,13 +30,14 @@ function best(study) {
     best: top,
     value: { unit },
   } = study;
+  const extreme = study.direction === "maximize" ? "highest" : "lowest";
   if (!study.measured && !study.observed) return "Nothing measured yet.";
   if (!top)
     return study.spark.length
       ? `${words.count(study.measured, "measurement")}. Open the study to see the current best.`
       : "";
   const gap =
-    top.gap === null
+    top.gap === null || top.gap === undefined // its page has not been opened since the server began
       ? ""
       : top.gap < top.std / 20
         ? ", none likely to be better"
@@ -44,7 +45,9 @@ function best(study) {
   return [
     study.stands_out
       ? "★ "
-      : `No region stands out yet; ${study.direction === "maximize" ? "highest" : "lowest"} so far `,
+      : study.stands_out === false
+        ? `No region stands out yet; ${extreme} so far `
+        : `The ${extreme} so far: `, // how sure that is follows when somebody opens its page
     h(
       "b",
       { class: study.space.kind === "sequences" ? "mono" : null },
@@ -142,7 +145,7 @@ const refresh = calm(async () => {
 }, 500);
 
 /** The studies that were put aside, each of which can be brought back. */
-async function archived() {
+const archived = calm(async () => {
   const { studies: aside } = await get("/api/v1/archive");
   const restore = (name) => async () => {
     await post(`/api/v1/archive/${encodeURIComponent(name)}/restore`);
@@ -166,7 +169,7 @@ async function archived() {
     h("summary", {}, `Archived: ${aside.length === 1 ? "1 study" : `${aside.length} studies`}`),
     h("ul", {}, aside.map(line)),
   );
-}
+}, 100);
 
 /** Show what came while a pointer was down, after its click. */
 function released() {

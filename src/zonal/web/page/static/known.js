@@ -27,7 +27,7 @@ const LISTED = 200; // rows of the table behind the picture
 export function begin(page) {
   const { study, view } = page,
     kind = study.head.picture,
-    place = $("picture");
+    place = $(page.places?.picture ?? "picture");
   const empty = !study.known && !["map", "line"].includes(kind),
     follows = { panels: "panels", scatter: "points" }[kind];
   if (empty || (follows && !study.picture[follows])) {
@@ -65,9 +65,10 @@ export function switches(page) {
   view.usualMode = words.level(head) ? "chance" : "mean"; // a study of a set is about who belongs to it
   view.mode ??= view.usualMode;
   if (!study.known) return put(box);
+  const redraw = page.redraw ?? (() => draw(page));
   const {
     means: [low, high],
-  } = new Field(study, "mean", 0);
+  } = page.fields?.()[0] ?? new Field(study, "mean", 0);
   if (view.threshold === null)
     view.threshold = head.beyond?.threshold ?? Number(((low + 2 * high) / 3).toPrecision(2));
   const withUnit = (x) => words.unit(words.number(x), head.value.unit);
@@ -75,7 +76,7 @@ export function switches(page) {
     view.mode = mode;
     view.changed();
     switches(page);
-    draw(page);
+    redraw();
   };
   const radio = (mode, text) =>
     h(
@@ -100,6 +101,7 @@ export function switches(page) {
   const ways =
     head.picture === "line" &&
     study.picture.curves &&
+    !page.places &&
     page.picture &&
     h(
       "fieldset",
@@ -115,7 +117,7 @@ export function switches(page) {
             onchange: () => {
               page.picture.cells = view.cells = name === "cells";
               view.changed();
-              draw(page);
+              redraw();
             },
           }),
           name,

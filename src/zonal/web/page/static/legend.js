@@ -1,6 +1,6 @@
 // What the colours and the marks of the picture mean.
 import { css, paper } from "./colour.js";
-import { $, h, put, s } from "./dom.js";
+import { h, put, s } from "./dom.js";
 import { side } from "./readout.js";
 import * as words from "./words.js";
 
@@ -16,7 +16,7 @@ function scale(page, field) {
   const { study, view } = page,
     { head } = study,
     of = head.value.unit,
-    sheet = paper($("picture")),
+    sheet = paper(document.body),
     faded = view.mode === "mean";
   const canvas = h("canvas", { width: 200, height: faded ? 36 : 14, "aria-hidden": "true" }),
     c = canvas.getContext("2d");
@@ -55,10 +55,11 @@ function scale(page, field) {
 
 /** Draw the legend. */
 export function legend(page, field) {
-  const { study, picture } = page,
+  const { study, picture, view } = page,
+    place = page.places?.legend ?? "legend",
     { head } = study,
     keys = [];
-  if (!picture || (!head.measured && !head.pending.length)) return put("legend");
+  if (!picture || (!head.measured && !head.pending.length)) return put(place);
   if (head.picture === "line") {
     const { curves } = study.picture;
     if (picture.cells || !curves) {
@@ -117,8 +118,10 @@ export function legend(page, field) {
     keys.push(key(limit, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "held" })));
   if (study.values.perhaps?.length)
     keys.push(key(`perhaps ${limit}`, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "perhaps" })));
-  if (head.pending.length)
-    keys.push(key("pending", s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: "pending" })));
+  const frame = (kind) => s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: kind }),
+    asked = head.pending.some(({ trial }) => trial === view.current);
+  if (asked) keys.push(key("the question", frame("pending now")));
+  if (head.pending.length > Number(asked)) keys.push(key("pending", frame("pending")));
   const blocked = study.leaves.filter((row) => study.flags[row] & 1);
   if (blocked.length) {
     keys.push(
@@ -129,5 +132,5 @@ export function legend(page, field) {
       ),
     );
   }
-  put("legend", study.known && scale(page, field), h("div", { class: "keys" }, keys));
+  put(place, study.known && scale(page, field), h("div", { class: "keys" }, keys));
 }

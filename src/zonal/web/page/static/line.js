@@ -159,9 +159,10 @@ export class LineView extends View {
     }
     for (const [row, trials] of study.pendingRows) {
       const b = this.span(row),
-        tag = trials.map((t) => `#${t}`).join(" ");
+        tag = trials.map((t) => `#${t}`).join(" "),
+        now = trials.includes(this.view.current) ? " now" : "";
       marks.push(
-        s("rect", { ...b, y: top, height: bottom - top, class: "pendingband" }),
+        s("rect", { ...b, y: top, height: bottom - top, class: `pendingband${now}` }),
         s("text", { x: b.x + b.width / 2, y: bottom - 6, "text-anchor": "middle", class: "tag" }, tag),
       );
     }

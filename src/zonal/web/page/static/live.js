@@ -1,18 +1,21 @@
 // One stream a page, closed while nobody looks: browsers open only six connections to a server.
 import { $ } from "./dom.js";
 
-/** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each
- * connection. */
+/** Say whether the page is connected. */
+export function say(text, off) {
+  $("live").textContent = text;
+  $("live").classList.toggle("off", off);
+}
+
+/** Call `news` with every event, and with null when the stream is there again, or refused. `address` is asked for anew
+ * on each connection. Returns what ends it. */
 export function live(address, news) {
   let source = null,
     again = 0,
-    lost = false;
-  function say(text, off) {
-    $("live").textContent = text;
-    $("live").classList.toggle("off", off);
-  }
+    lost = false,
+    ended = false;
   function open() {
-    if (source || document.hidden) return;
+    if (source || ended || document.hidden) return;
     source = new EventSource(address());
     source.onopen = () => {
       say("live", false);
@@ -21,6 +24,7 @@ export function live(address, news) {
     };
     source.onmessage = (event) => news(JSON.parse(event.data));
     source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) news(null); // it was answered: perhaps the study is gone
       say("connection lost; trying again", true);
       lost = true;
       close();
@@ -39,7 +43,13 @@ export function live(address, news) {
     say("paused", true);
   });
   open();
+  return () => {
+    ended = true;
+    close();
+  };
 }
+
+const AGAIN = 2000; // milliseconds after which work is tried again that the server did not answer
 
 /** Run `work` at most once in so many milliseconds, the last call wins, one at a time. */
 export function calm(work, pause) {
@@ -55,6 +65,7 @@ export function calm(work, pause) {
         await work();
       } catch (problem) {
         if (problem.status === undefined) console.error(problem);
+        else if (problem.status === 0 || problem.status >= 500) setTimeout(run, AGAIN);
       }
       await new Promise((done) => setTimeout(done, pause));
     }

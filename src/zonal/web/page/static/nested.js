@@ -90,7 +90,7 @@ export class Nested extends View {
       const b = clip(this.box(row));
       if (!b) continue;
       const wide = b.width < 8 ? { ...b, x: b.x - (8 - b.width) / 2, width: 8 } : b;
-      marks.push(s("rect", { ...wide, class: "pending under" }), s("rect", { ...wide, class: "pending" }));
+      marks.push(...this.pending(wide, trials));
       if (b.width > 34 && b.height > 30)
         marks.push(
           s("text", { x: b.x + 4, y: b.y + 12, class: "tag" }, trials.map((t) => `#${t}`).join(" ")),

@@ -2,7 +2,10 @@
 import { post } from "./api.js";
 import { Mistyped, choice, dialogue, input } from "./dialog.js";
 import { h, put } from "./dom.js";
+import { decoded } from "./outside.js";
+import { me } from "./person.js";
 import { recipeOf, understood } from "./recipe.js";
+import { tableOf } from "./table.js";
 
 const KINDS = [
   ["linear", "numbers"],
@@ -71,6 +74,7 @@ function space(state, changed) {
       input("sequences-smallest", "fewest of a pool", "", true, { inputmode: "numeric" }),
     );
   }
+  if (state.kind !== "axes") return tableFields(state, changed);
   const add = () => {
     state.rows.push(emptyRow());
     changed();
@@ -89,6 +93,66 @@ function space(state, changed) {
       h("button", { class: "small", type: "button", onclick: add }, "Add an axis"),
       state.rows.length > 1 &&
         h("button", { class: "small", type: "button", onclick: remove }, "Remove the last"),
+    ),
+  );
+}
+
+/** An uploaded table of points or areas, and what its columns are. */
+function tableFields(state, changed) {
+  const { table, kind } = state,
+    areas = kind === "hierarchy";
+  const take = async (event) => {
+    const [file] = event.target.files;
+    state.table = file ? tableOf(file.name, decoded(await file.arrayBuffer())) : null;
+    changed();
+  };
+  const file = h(
+    "label",
+    { "data-key": "file" },
+    `a table with a row for each ${areas ? "area" : "point"}, as CSV`,
+    h("input", { name: "table", type: "file", accept: ".csv,.tsv,.txt,text/csv", onchange: take }),
+  );
+  if (!table) return h("div", { "data-key": kind }, file);
+  const toggled = (column) => (event) => {
+    table.coords[event.target.checked ? "add" : "delete"](column);
+  };
+  const box = (column) =>
+    h(
+      "label",
+      { class: "check" },
+      h("input", {
+        type: "checkbox",
+        name: "coords",
+        value: column,
+        checked: table.coords.has(column),
+        onchange: toggled(column),
+      }),
+      ` ${column}`,
+    );
+  const weights = [["", "all the same"], ...table.numeric.map((column) => [column, column])];
+  const marks = [
+    ["", "as found"],
+    [".", "a point"],
+    [",", "a comma"],
+  ];
+  return h(
+    "div",
+    { "data-key": kind },
+    file,
+    h("p", { class: "sub" }, `${table.rows} rows; columns ${table.columns.join(", ")}.`),
+    areas && input("levels", "columns from the coarsest area to the finest", table.levels),
+    h(
+      "fieldset",
+      { class: "checks" },
+      h("legend", {}, areas ? "where an area is (optional)" : "where a point is"),
+      table.numeric.length ? table.numeric.map(box) : "no column has numbers alone",
+    ),
+    h(
+      "div",
+      { class: "row three", "data-key": `columns-${table.name}` },
+      choice("weight", "weight of a row", weights, {}, table.weight),
+      input("members-smallest", "least weight of a region", "", true, { inputmode: "decimal" }),
+      choice("decimal", "decimal mark", marks),
     ),
   );
 }
@@ -141,26 +205,36 @@ function sentence(form, state) {
   const typed = { ...Object.fromEntries(new FormData(form)), kind: state.kind };
   if (state.kind === "recipe") return "";
   try {
-    return understood(recipeOf(typed, state.rows));
+    return understood(recipeOf(typed, state.rows, state.table), state.table?.rows);
   } catch (problem) {
     if (!(problem instanceof Mistyped)) throw problem;
     return "";
   }
 }
 
-/** The field that an answer of the server is about: it names parts of the recipe. */
-export function blamed({ field, message }, rows) {
-  const at = rows.findIndex(({ name }) => name.trim() && message.includes(`axes.${name.trim()}`));
-  if (at >= 0) return `axis-${at}-name`;
-  const named = ["forbidden", "budget", "noise", "threshold", "times", "overhead"].find((name) =>
-    message.includes(name),
-  );
-  return named ?? field;
+const OTHER_FIELDS = {
+  "measurement.name": "value",
+  "sequences.smallest": "sequences-smallest",
+  "points.smallest": "members-smallest",
+  "hierarchy.smallest": "members-smallest",
+};
+const FIELDS = ["forbidden", "budget", "noise", "threshold", "times", "overhead", "cost_unit", "unit"];
+
+/** The field of the form that an answer of the server is about: it names the key of the recipe, or the message does. */
+export function blamed({ field, message }, rows, has = (_name) => true) {
+  const key = field?.replace(/^recipe\.?/, "") ?? "";
+  const at = rows.findIndex(({ name }) => name.trim() && `${key}.`.startsWith(`axes.${name.trim()}.`));
+  if (at >= 0) {
+    const part = `axis-${at}-${key.slice(`axes.${rows[at].name.trim()}.`.length)}`;
+    return has(part) ? part : `axis-${at}-name`;
+  }
+  const known = [OTHER_FIELDS[key], key, key.split(".").at(-1)].find((name) => name && has(name));
+  return known ?? FIELDS.find((name) => message.includes(name) && has(name)) ?? field;
 }
 
 /** Ask for a new study, and go to its page. */
 export function begin() {
-  const state = { kind: "axes", rows: [emptyRow()] };
+  const state = { kind: "axes", rows: [emptyRow()], table: null };
   const place = h("div"),
     common = h("div", {}, ...rest()),
     said = h("p", { class: "understood", id: "understood", role: "status" });
@@ -181,6 +255,8 @@ export function begin() {
     [
       ["axes", "axes of numbers or symbols"],
       ["sequences", "sequences of letters"],
+      ["points", "points, from a table"],
+      ["hierarchy", "areas, from a table"],
       ["recipe", "a recipe, pasted"],
     ],
     {
@@ -192,9 +268,13 @@ export function begin() {
   );
   const send = async (typed) => {
     if (!typed.name.trim()) throw new Mistyped("Give the study a name, such as ink-3.", "name");
-    const recipe = state.kind === "recipe" ? typed.recipe : recipeOf(typed, state.rows);
-    const { name } = await post("/api/v1/studies", { name: typed.name.trim(), recipe }).catch((problem) => {
-      problem.field = blamed(problem, state.rows);
+    const recipe = state.kind === "recipe" ? typed.recipe : recipeOf(typed, state.rows, state.table);
+    const table = recipe.points || recipe.hierarchy ? { table: state.table.text } : {};
+    const has = (field) => Boolean(document.querySelector(`dialog [name="${CSS.escape(field)}"]`));
+    const sent = { name: typed.name.trim(), recipe, ...table, by: me() || null };
+    const { name } = await post("/api/v1/studies", sent).catch((problem) => {
+      problem.field =
+        state.kind === "recipe" && problem.field !== "name" ? "recipe" : blamed(problem, state.rows, has);
       throw problem;
     });
     location.assign(`/studies/${encodeURIComponent(name)}`);

@@ -182,7 +182,7 @@ function upload(page) {
 }
 
 /** The text of a sheet: UTF-8, or else as Excel on Windows saves plain CSV. */
-function decoded(content) {
+export function decoded(content) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(content);
   } catch {

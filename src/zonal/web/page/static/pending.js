@@ -76,6 +76,7 @@ export async function takeOver(page, number) {
 /** Go to the form of another trial pending. */
 export function enterTrial(page, number) {
   Object.assign(page.view, fresh(), { current: number });
+  page.drawSoon();
   question(page);
   waiting(page);
   $("field-value")?.focus();

@@ -1,4 +1,5 @@
 // Who sits at this page: a name, asked for once and kept by the browser. It is no account, and gives no rights.
+import { post } from "./api.js";
 import { dialogue, input, Mistyped } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 
@@ -41,7 +42,13 @@ export async function introduced(again = false) {
   return me();
 }
 
-/** The button in the bar that says who sits here. */
+/** Have the browser forget what it was given for the token. */
+async function signOut() {
+  await post("/logout");
+  location.assign("/login");
+}
+
+/** The button in the bar that says who sits here, and, where there is a token, the one that signs out. */
 export function show() {
   const name = me();
   const again = () => introduced(true);
@@ -53,5 +60,7 @@ export function show() {
       { class: "link", type: "button", id: "me", onclick: again },
       name ? `${name} (change)` : "Who are you?",
     ),
+    document.documentElement.dataset.signedIn !== undefined &&
+      h("button", { class: "link", type: "button", id: "sign-out", onclick: signOut }, "Sign out"),
   );
 }

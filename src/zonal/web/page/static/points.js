@@ -97,8 +97,7 @@ export class PointsView extends View {
     for (const [row, trials] of study.pendingRows) {
       const b = this.box(row);
       marks.push(
-        s("rect", { ...b, class: "pending under" }),
-        s("rect", { ...b, class: "pending" }),
+        ...this.pending(b, trials),
         s(
           "text",
           {

@@ -2,6 +2,7 @@
 import { counted, Mistyped, numeric } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 import { introduced, me } from "./person.js";
+import { reasons } from "./why.js";
 import * as words from "./words.js";
 
 const FRESH = { current: null, draft: null, message: null, sure: false };
@@ -40,6 +41,7 @@ export function question(page) {
       `Asked ${words.ago(now.asked)} by ${now.by === me() ? "you" : words.who(now.by)}.`,
     ),
     form(page, now),
+    reasons(study, "why-question", "Why here?", now.trial),
     !spent(head) &&
       h("div", { class: "acts more-acts", "data-key": "another" }, askButton(page, "Ask for another")),
   );

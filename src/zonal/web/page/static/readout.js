@@ -9,18 +9,19 @@ export const side = (head) => (head.direction === "maximize" ? "above" : "below"
 
 /** Say what is known of a row of the tree, or of a cell of a map of predictions: {region, mean, std}. */
 export function readout(page, row, cell = null) {
-  const { study } = page;
+  const { study } = page,
+    place = page.places?.readout ?? "readout";
   if (row === null && !cell) {
     const touch = matchMedia("(hover: none)").matches;
     const how = touch ? "Touch the picture" : "Point at the picture, or use the arrow keys on it,";
-    return put("readout", h("span", { class: "hint" }, `${how} to read a region.`));
+    return put(place, h("span", { class: "hint" }, `${how} to read a region.`));
   }
   const region = cell?.region ?? study.region(row),
     { space } = study.head;
   const name = h("b", { class: space.kind === "sequences" ? "mono" : null }, words.region(space, region));
   const size = region.share !== null && ` · ${words.size(space, region)}`;
   const rows = row === null ? ofCell(page, region) : ofRow(page, row);
-  put("readout", name, size, h("br"), ...average(page, row, cell), ...rows);
+  put(place, name, size, h("br"), ...average(page, row, cell), ...rows);
 }
 
 function average({ study, view }, row, cell) {
@@ -53,6 +54,34 @@ function ofRow(page, row) {
   ];
 }
 
+/** Say what a trial of the history was, and what was recommended then. */
+export function moment(page, i) {
+  const { study } = page,
+    { trials: t, head, history } = study;
+  if (i === null) return put("history-readout", h("span", { class: "hint" }, "Point at a trial to read it."));
+  const n = t.number[i],
+    then = history?.number.indexOf(n) ?? -1,
+    who = words.who(t.told_by[i] || t.by[i]);
+  put(
+    "history-readout",
+    h("a", { href: `#trial-${n}`, onclick: go(page, n) }, `#${n}`),
+    " ",
+    t.value[i] === null ? t.state[i] : h("b", {}, words.unit(words.short(t.value[i]), head.value.unit)),
+    ` · ${study.shape ? words.region(head.space, study.region(t.row[i])) : t.where[i]} · ${who}`,
+    t.ended[i] && ` · ${words.local(t.ended[i])}`,
+    t.note[n] && ` · ${t.note[n]}`,
+    then >= 0 && [
+      h("br"),
+      `The region recommended then averaged ${words.give(history.mean[then], history.std[then], head.value.unit)}.`,
+    ],
+  );
+}
+
+const go = (page, number) => (event) => {
+  event.preventDefault();
+  showTrial(page, number);
+};
+
 /** Measurements of regions that overlap a cell. */
 function ofCell(page, { part }) {
   const { study } = page,
@@ -75,11 +104,8 @@ function listed(page, places, title) {
   if (!places.length) return [];
   const link = (i) => {
     const n = trials.number[i];
-    const go = (event) => {
-      event.preventDefault();
-      showTrial(page, n);
-    };
-    return h("a", { href: `#trial-${n}`, onclick: go }, `#${n}: ${words.short(trials.value[i])}`);
+    const where = page.link ? { href: page.link(n) } : { href: `#trial-${n}`, onclick: go(page, n) };
+    return h("a", where, `#${n}: ${words.short(trials.value[i])}`);
   };
   const links = places.slice(0, NAMED).flatMap((i, at) => [at ? ", " : "", link(i)]);
   const more = places.length > NAMED && ` and ${places.length - NAMED} more`;

@@ -1,6 +1,6 @@
 // A recipe from what somebody typed into the form of a new study, and the sentence that says what was understood.
 import { Mistyped, counted, numeric } from "./dialog.js";
-import { number, unit } from "./words.js";
+import { and, number, unit, whole } from "./words.js";
 
 // Parts of each axis of numbers without a smallest, by how many such axes there are, as the library splits them.
 const PARTS = { 1: 256, 2: 32, 3: 16 };
@@ -108,14 +108,44 @@ function sequences(typed) {
   };
 }
 
-/** The recipe of a new study; `typed` has the fields of the form, `rows` those of the axes. */
-export function recipeOf(typed, rows) {
+/** Points or areas, a row of an uploaded table each. */
+function members(typed, table) {
+  if (!table)
+    throw new Mistyped("Choose the table: a CSV file with a header and a row for each of them.", "table");
+  if (!table.rows) throw new Mistyped(`${table.name} has no rows below its header.`, "table");
+  const words = { table: table.name },
+    coords = [...table.coords];
+  if (typed.kind === "hierarchy") {
+    words.levels = listed(typed.levels ?? "");
+    const strange = words.levels.find((column) => !table.columns.includes(column));
+    if (strange) {
+      const has = table.columns.join(", ");
+      throw new Mistyped(`${table.name} has no column ${strange}. It has ${has}.`, "levels");
+    }
+    if (!words.levels.length)
+      throw new Mistyped(
+        "Name the columns from the coarsest to the finest, such as state, county.",
+        "levels",
+      );
+  } else if (!coords.length) {
+    throw new Mistyped("Choose the columns of numbers that say where a point is.", "coords");
+  }
+  if (coords.length) words.coords = coords;
+  if (typed.weight) words.weight = typed.weight;
+  if (typed.decimal) words.decimal = typed.decimal;
+  const smallest = numeric(typed["members-smallest"], "The least weight", "members-smallest", false);
+  return { ...words, ...(smallest !== null && { smallest }) };
+}
+
+/** The recipe of a new study: from the fields of the form, the rows of the axes, and what was uploaded. */
+export function recipeOf(typed, rows, table = null) {
   const measurement = {},
     recipe = {
       budget: numeric(typed.budget, "The budget", "budget", true, "40"),
       direction: typed.direction,
     };
   if (typed.kind === "sequences") recipe.sequences = sequences(typed);
+  else if (["points", "hierarchy"].includes(typed.kind)) recipe[typed.kind] = members(typed, table);
   else recipe.axes = axes(rows);
   if (typed.value?.trim()) measurement.name = typed.value.trim();
   if (typed.unit?.trim()) measurement.unit = typed.unit.trim();
@@ -149,16 +179,28 @@ function axisSentence(name, axis, parts) {
   return `${name} from ${range}${kind}, split down to about ${size}`;
 }
 
-/** What a recipe of the form means, in a sentence for whoever filled it in. */
-export function understood(recipe) {
+/** Where one can measure, in words. */
+function placeSentence(recipe, rows) {
+  const { axes, sequences: words, points, hierarchy } = recipe;
+  if (axes) {
+    const parts = partsOf(axes);
+    return Object.entries(axes)
+      .map(([name, axis]) => axisSentence(name, axis, parts))
+      .join("; ");
+  }
+  if (words) return `all sequences of ${words.length} letters of ${words.alphabet}`;
+  const weighed = (of) => (of.weight ? `, weighed by ${of.weight}` : "");
+  if (points)
+    return `the ${whole(rows)} points of ${points.table}, placed by ${and(points.coords)}${weighed(points)}`;
+  const nested = hierarchy.levels.join(" > ");
+  return `the ${whole(rows)} areas of ${hierarchy.table}, nested as ${nested}${weighed(hierarchy)}`;
+}
+
+/** What a recipe of the form means, in a sentence for whoever filled it in; `rows` are those of its table. */
+export function understood(recipe, rows = 0) {
   const { name = "value", unit: of = "" } = recipe.measurement ?? {},
     up = recipe.direction !== "minimize";
-  const parts = partsOf(recipe.axes ?? {});
-  const where = recipe.axes
-    ? Object.entries(recipe.axes)
-        .map(([axis, words]) => axisSentence(axis, words, parts))
-        .join("; ")
-    : `all sequences of ${recipe.sequences.length} letters of ${recipe.sequences.alphabet}`;
+  const where = placeSentence(recipe, rows);
   const goal = recipe.policy
     ? `all regions whose average ${name} is ${up ? "above" : "below"} ${unit(number(recipe.policy.threshold), of)}`
     : `the region of the ${up ? "highest" : "lowest"} average ${name}${of ? ` [${of}]` : ""}`;

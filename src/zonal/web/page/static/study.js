@@ -7,14 +7,15 @@ import { $, h, once, put } from "./dom.js";
 import { forbidden } from "./forbidden.js";
 import { HistoryView } from "./history.js";
 import * as known from "./known.js";
-import { calm, live } from "./live.js";
+import { calm, live, say } from "./live.js";
 import { waiting } from "./pending.js";
 import { me, show as showPerson } from "./person.js";
 import { readPlace, trialOf } from "./place.js";
 import { pill, meter } from "./progress.js";
 import { extension, fresh, mine, question } from "./question.js";
-import { readout } from "./readout.js";
+import { moment, readout } from "./readout.js";
 import { offer } from "./save.js";
+import { suspects } from "./suspects.js";
 import { showTrial, trials } from "./trials.js";
 import * as words from "./words.js";
 
@@ -22,7 +23,9 @@ const study = new StudyData(decodeURIComponent(location.pathname.split("/").at(-
 /** @type {any} what this page shows */
 const view = { mode: null, threshold: null, shown: 25, filter: "", ...readPlace(), ...fresh() };
 const page = { study, view, picture: null, act, send, drawSoon: once(() => known.draw(page)) };
-let history = null,
+let endStream = () => {},
+  history = null,
+  historyOf = -1, // how many measurements the history that was read, or drawn since, has
   seen = -1;
 
 function header() {
@@ -109,6 +112,7 @@ function show() {
   answer(page);
   model(page);
   trials(page);
+  suspects(page);
   forbidden(page);
 }
 
@@ -123,11 +127,12 @@ function drawAll() {
 
 function drawHistory() {
   if (!study.head.measured) return put("history", h("p", { class: "blank" }, "No measurements yet."));
-  if (!history) history = new HistoryView($("history"), study);
+  if (!history) history = new HistoryView($("history"), study, (i) => moment(page, i));
   const { best, trials: t } = study,
     now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
   const { number, mean, std } = study.history;
+  if (study.head.measured === historyOf + 1) historyOf += 1; // others were missed: it is read again
   if (best && now !== undefined && !(number.at(-1) > now)) {
     // what is the best now; moments before it come from the server
     if (number.at(-1) === now) [number, mean, std].forEach((column) => column.pop());
@@ -144,7 +149,13 @@ function drawHistory() {
 let turn = Promise.resolve();
 /** One after the other, whoever asks: two that grow the tree at once would take in rows twice. */
 function refresh() {
-  turn = turn.catch(() => {}).then(renew);
+  turn = turn
+    .catch(() => {})
+    .then(renew)
+    .catch((problem) => {
+      if (problem.status === 404) fail(problem); // it was archived meanwhile
+      throw problem;
+    });
   return turn;
 }
 async function renew() {
@@ -166,11 +177,16 @@ async function renew() {
   slowly();
 }
 const update = calm(refresh, 150);
-/** Curves, maps of pairs and the outlook take the server longer: they follow. */
+/** Curves, maps of pairs, the outlook and the history take the server longer: they follow. */
 const slowly = calm(async () => {
   const { event } = study.head;
   if (event === seen) return;
   await study.readPicture(view.slice);
+  if (historyOf !== study.head.measured) {
+    const { measured } = study.head;
+    await study.readHistory();
+    historyOf = measured;
+  }
   await turn.catch(() => {}); // never while rows and values of the tree are taken in
   drawAll();
   const outlook = await study.ahead();
@@ -182,6 +198,7 @@ const slowly = calm(async () => {
 }, 1500);
 
 function fail(problem) {
+  endStream();
   $("live").hidden = true;
   $("study").hidden = true;
   $("failure").hidden = false;
@@ -193,14 +210,26 @@ function fail(problem) {
   );
 }
 
-try {
-  await study.begin(); // what people need first: the question and the answer
-  await study.readTrials();
+/** What people need first: the question and the answer. While there is no server, it is tried again. */
+async function start() {
+  try {
+    await study.begin();
+    await study.readTrials();
+  } catch (problem) {
+    if (problem.status !== 0) throw problem;
+    say("connection lost; trying again", true);
+    await new Promise((done) => setTimeout(done, 1000));
+    return start();
+  }
   show();
   downloads(page);
   $("study").hidden = false;
   showPerson();
   readout(page, null);
+  moment(page, null);
+}
+
+function listen() {
   if (matchMedia("(hover: hover)").matches) $("field-value")?.focus({ preventScroll: true });
   $("filter").addEventListener("input", (event) => {
     view.filter = event.target.value;
@@ -214,19 +243,25 @@ try {
     }),
   ).observe($("picture"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.drawSoon);
-  await refresh();
-  const followed = () => trialOf(location.hash) !== null && showTrial(page, trialOf(location.hash));
-  addEventListener("hashchange", followed);
-  followed();
-  live(
+  endStream = live(
     () => `${study.base}/events?after=${study.head.event - 1}`,
     (news) => {
       if (news === null || news.number >= study.head.event) update();
     },
   );
+}
+
+try {
+  await start();
+  listen();
+  await refresh().catch((problem) => {
+    if (problem.status === undefined) throw problem;
+    update(); // what is shown stays, and the rest comes when the server is back
+  });
+  const followed = () => trialOf(location.hash) !== null && showTrial(page, trialOf(location.hash));
+  addEventListener("hashchange", followed);
+  followed();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
-  await study.readHistory();
-  drawHistory();
 } catch (problem) {
   fail(problem);
   if (problem.status === undefined) console.error(problem);

@@ -6,7 +6,7 @@ import { enterTrial, takeOver } from "./pending.js";
 import { me } from "./person.js";
 import * as words from "./words.js";
 
-const GONE = ["failed", "cancelled", "retracted"];
+const GONE = ["failed", "cancelled", "retracted", "set aside"];
 
 function where(study, i) {
   const { trials: t, head } = study;
@@ -185,12 +185,31 @@ function actions(page, i) {
   }
   if (t.state[i] === "failed" && t.row[i] in (page.study.head.failed ?? {}))
     return link("allow", "allow again what failed: trial", () => allow(page, i));
+  if (t.state[i] === "set aside")
+    return link("reinstate", "reinstate trial", () => judge(page, i, "reinstate"));
   if (t.state[i] !== "measured") return "";
   return [
     link("correct", "correct trial", () => change(page, i, false)),
     " ",
     link("retract", "retract trial", () => change(page, i, true)),
+    " ",
+    link("set aside", "set aside trial", () => judge(page, i, "set-aside")),
   ];
+}
+
+/** Let a reading no longer count, as a gross error, or count again. */
+function judge(page, i, what) {
+  const n = page.study.trials.number[i],
+    aside = what === "set-aside";
+  dialogue(
+    aside ? `Set trial ${n} aside?` : `Reinstate trial ${n}?`,
+    aside
+      ? "Its reading stays in the table and no longer counts. Its measurement stays paid for."
+      : "Its reading counts again, and is believed from then on.",
+    [input("note", "why", "", true)],
+    aside ? "Set it aside" : "Reinstate it",
+    (typed) => page.send(`trials/${n}/${what}`, { note: typed.note }),
+  );
 }
 
 /** Take back what was held against a region. */

@@ -30,6 +30,9 @@ export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 export const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${whole(n)} times`);
 /** Chances come from draws and from a model: never 0% or 100%. */
 export const percent = (p) => (p >= 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
+/** A text from the library, its numbers with three digits. */
+export const rounded = (text) =>
+  text.replace(/\d+\.\d+(e[-+]\d+)?/g, (x) => String(Number(Number(x).toPrecision(3))));
 const ORDINALS = [
   "",
   "first",
@@ -59,7 +62,7 @@ export function edges(axis, low, high) {
 }
 const either = (names) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
-const and = (parts) =>
+export const and = (parts) =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 
 /** One line an axis: [name, what of it]. */
@@ -117,7 +120,8 @@ export function level(head) {
   return { threshold: given(threshold), top: given(top) };
 }
 
-function place(space) {
+/** A space, in a few words. */
+export function place(space) {
   if (space.kind === "sequences") return `${space.length}-letter sequences of ${space.alphabet.join("")}`;
   if (space.kind === "hierarchy") return `${whole(space.size)} areas`;
   if (space.kind === "points") return `${whole(space.size)} points`;

@@ -21,7 +21,7 @@ from zonal.engine.state import State
 from zonal.errors import InvalidInput, mapped, reject, require
 from zonal.kernels.feedback import Footprints
 from zonal.policies.base import OPTIMISM, candidates
-from zonal.spaces import Axis, AxisSpace, ContinuousAxis, ProductRegion
+from zonal.spaces import Axis, AxisSpace, ContinuousAxis, ProductRegion, Region
 from zonal.spaces.base import ROUNDING, Overlapping
 
 STARTS = 16  # cells from which the search starts
@@ -119,6 +119,10 @@ class Obstacles:
             touched = np.asarray(both.any(axis=1))
         return ~touched
 
+    def permits(self, region: Region) -> bool:
+        """Tell whether a region that was asked for before still touches none of the regions."""
+        return not any(region.overlaps(other) for other in self.regions)
+
     def allows(self, region: ProductRegion) -> bool:
         """Tell whether the user-defined function allows a window."""
         if self.function is None:
@@ -147,7 +151,7 @@ class Search:
         seen: list[tuple[Windows, Floats]] = []
         top = starts.take(NOTHING), np.zeros(0)
         for step, number in STEPS.items():
-            tried = self._predicted(self._shifted(top[0] if seen else starts, step))
+            tried = self._predicted(self.shifted(top[0] if seen else starts, step))
             seen.append(tried if step >= COMPARED else (tried[0].take(NOTHING), np.zeros(0)))
             top = self._allowed_best(_both(top, tried), number)
         self.has_window = len(top[1]) > 0
@@ -162,9 +166,9 @@ class Search:
 
     def rivals(self, answer: Windows, cells: bool) -> Windows:
         """Return windows to compare an answer with: slightly shifted ones, and those between promising cells."""
-        parts = [self._shifted(answer, step) for step in NEAR]
+        parts = [self.shifted(answer, step) for step in NEAR]
         if cells:
-            parts.append(self._shifted(best_cells(self._state, OPTIMISM), max(STEPS)))
+            parts.append(self.shifted(best_cells(self._state, OPTIMISM), max(STEPS)))
         windows = joined(parts)
         return windows.take(self._obstacles.clear(windows))
 
@@ -216,7 +220,7 @@ class Search:
                 apart |= centers != centers[at]
         return apart
 
-    def _shifted(self, windows: Windows, step: float) -> Windows:
+    def shifted(self, windows: Windows, step: float) -> Windows:
         """Return windows shifted by a step, given in widths, each way along the continuous axes."""
         centers = np.repeat(windows.centers[:, None], len(self._shifts), axis=1)
         for shift, j in enumerate(self._axes):

@@ -1,0 +1,255 @@
+"""Readings that may be gross errors: which ones are far off, what is asked for again, and which reading holds.
+
+A reading far from what the models and the other readings expect is not believed alone. It is set aside, out of
+posterior and fits, and the next trial is its region again. If the repeat agrees with it (closer to it than to what
+is expected, or as close as noise explains), both count; if not, the one further off stays set aside. New readings
+are compared with what was expected of them; at fits all others are, each left out in turn, and those that look far
+off once more with models that were learned without them.
+
+Decided here, applied by `apply.py`. Policies know nothing of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from zonal._types import Floats, Ints
+from zonal.engine.apply import counted_rewards
+from zonal.engine.events import Asked, Reinstated, SetAside, Told
+from zonal.engine.expand import ALL, Possible
+from zonal.engine.off_grid import may_be_repeated
+from zonal.engine.results import Source
+from zonal.engine.state import State
+from zonal.engine.trial_history import outcomes
+from zonal.engine.windows import Obstacles
+from zonal.gp.model_average import Member, Mixture
+from zonal.gp.stats import ObservationStats, Reward
+from zonal.policies.base import RoundCosts
+
+ENOUGH = 6  # other readings, with fewer of which nothing can be judged
+SURE = 4.5  # standard deviations from what is expected
+MADS = 5.0  # and times as far off as the median reading
+ALIKE = 3.0  # standard deviations of their difference: two readings closer than this agree
+SCREEN, SCREEN_MADS = 2.5, 4.5  # of a reading that is left out under models learned with it
+MOST = 3  # readings left out together when models are learned without them, and that wait at a time
+
+
+class Deviations(NamedTuple):
+    """Readings beside what the models and the other readings expect of each; rewards, absolute."""
+
+    reading: Floats
+    expected: Floats
+    std: Floats  # of the reading about that, its noise included
+
+    @property
+    def sigmas(self) -> Floats:
+        """By how many standard deviations each reading is above what is expected; 0 where both are exact."""
+        off = self.reading - self.expected
+        return np.divide(off, self.std, out=np.zeros_like(off), where=self.std > 0)
+
+
+def deviations(
+    mixture: Mixture, ledger: ObservationStats, slots: Sequence[int], rewards: Sequence[Reward]
+) -> Deviations:
+    """Return how far each of all rewards is from what the others say, leaving it out; models are kept.
+
+    Under one model this is exact. The weights of the models are those that they would have without the reading.
+    """
+    readings, where = np.array([reward for reward, *_ in rewards]), np.array(slots, dtype=np.intp)
+    parts = [_left_out(member, ledger, where, rewards) for member in mixture.members]
+    means, variances = (np.stack(part) for part in zip(*parts, strict=True))
+    positive = np.where(variances > 0, variances, 1.0)
+    logs = np.log(mixture.weights)[:, None] + 0.5 * ((readings - means) ** 2 / positive + np.log(positive))
+    weights = np.exp(logs - logs.max(axis=0))
+    weights /= weights.sum(axis=0)
+    mean = np.sum(weights * means, axis=0)
+    variance = np.sum(weights * (variances + (means - mean) ** 2), axis=0)
+    return Deviations(readings, mean, np.sqrt(np.maximum(variance, 0.0)))
+
+
+def _left_out(
+    member: Member, ledger: ObservationStats, slots: Ints, rewards: Sequence[Reward]
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of what one model expects of each reading, from all others."""
+    if len(set(member.slots.tolist())) < member.rows or member.rows < ledger.distinct:
+        member = member.from_data(ledger.data())  # a row for each footprint
+    off, variance = member.left_out()
+    of_slot, mean_rewards, left = member.by_slot(ledger)
+    row = {slot: at for at, slot in enumerate(member.slots.tolist())}
+    line = {slot: at for at, slot in enumerate(of_slot.tolist())}
+    means, variances = np.zeros(len(slots)), np.zeros(len(slots))
+    for at, (slot, (reward, given, weight, _)) in enumerate(zip(slots.tolist(), rewards, strict=True)):
+        noise = member.noise_variance(given, weight)
+        if slot not in row or noise == 0:  # the others imply it, or it is exact
+            means[at] = reward
+            continue
+        total, pooled, ybar = variance[row[slot]], left[line[slot]], mean_rewards[line[slot]]
+        mean, of_f = ybar - off[row[slot]], max(total - pooled, 0.0)  # without all readings of the footprint
+        others = 1 / pooled - 1 / noise if pooled > 0 else 0.0
+        if others > 1e-9 / noise and of_f > 0:
+            their_mean = (ybar / pooled - reward / noise) / others
+            share = of_f * others / (1 + of_f * others)
+            mean, of_f = mean + share * (their_mean - mean), of_f / (1 + of_f * others)
+        means[at], variances[at] = mean, of_f + noise
+    return means, variances
+
+
+def expected(state: State, slot: int, variance: float | None, weight: float) -> tuple[float, float]:
+    """Return mean and standard deviation of the next reading of a slot, given the variance of its noise."""
+    belief = state.belief
+    means = np.array([member.prior_mean(slot) + member.mean.item(slot) for member in belief.members])
+    parts = [member.variance.item(slot) + member.noise_variance(variance, weight) for member in belief.members]
+    mean = float(belief.weights @ means)
+    return mean, float(np.sqrt(belief.weights @ (np.array(parts) + (means - mean) ** 2)))
+
+
+def judge(draft: State, before: State, told: Told) -> bool:
+    """Judge a reading that was just told, and those that wait for it; return whether other readings count now.
+
+    `before` is the state without it.
+    """
+    asked, source = draft.asked[told.number], (False, told.number)
+    slot, noise, weight = draft.source_of(*source)
+    time = weight if told.time is None else told.time / draft.created.time
+    variance, weight = draft.problem.noise.of_reward(noise, told.sem, time)
+    if told.minus is not None or variance == 0 or before.ledger.total < ENOUGH:
+        return False
+    sign = draft.problem.sign
+    if draft.problem.shifts:  # what is expected of a reading depends on its labels, which may be new
+        before = before.draft()
+        before.posterior = before.posterior.tracking(draft.tracked)
+    reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
+    off = abs(reward - mean)
+    doubtful = off > SURE * std and off > MADS * std * _typical(before)
+    alike = ALIKE * math.sqrt(2) * _noise(before, variance, weight)
+    waiting = [earlier.number for earlier in _waiting(before) if same_region(earlier, asked)]
+    for number in waiting:
+        other = sign * _value(draft, number)
+        if draft.problem.shifts:  # as it would have read with the labels of this one
+            other += mean - expected(before, draft.source_of(False, number)[0], variance, weight)[0]
+        if abs(other - reward) < max(off, alike):
+            draft.apply_event(Reinstated(number, False, True, told.number))
+            return True
+        if not doubtful or off < abs(other - mean):
+            draft.apply_event(_doubt(draft, (False, number), mean, std, waits=False))
+        else:
+            draft.apply_event(_doubt(draft, source, mean, std, waits=False))
+            return True
+    if doubtful and (waiting or can_repeat(draft, asked)):
+        draft.apply_event(_doubt(draft, source, mean, std, waits=True))
+        return True
+    return False
+
+
+def review(draft: State) -> bool:
+    """Judge all readings against each other, after a fit; return whether some were set aside."""
+    learner, ledger = draft.problem.learner, draft.ledger
+    room = MOST - len(_waiting(draft))  # else a reading believed by mistake could have all others doubted
+    if ledger.total <= ENOUGH or room < 1:
+        return False
+    counted = counted_rewards(draft, draft.history)
+    slots, rewards = [slot for _, slot, *_ in counted], [reward for _, _, reward, _ in counted]
+    sigmas = np.abs(deviations(draft.belief, ledger, slots, rewards).sigmas)
+    limit, far = max(SCREEN, SCREEN_MADS * float(np.median(sigmas))), list[int]()
+    for at in np.argsort(-sigmas, kind="stable").tolist():
+        if sigmas[at] <= limit or len(far) == room:
+            break
+        if _may_doubt(draft, counted[at][0]):
+            far.append(at)
+    if not far:
+        return False
+    rest = ledger
+    for slot in dict.fromkeys(slots[at] for at in far):
+        kept = [reward for at, reward in enumerate(rewards) if slots[at] == slot and at not in far]
+        rest = rest.with_rewards(slot, kept)
+    without = draft.draft()
+    fit = learner.learn(None, rest, draft.tracked) if learner.learns else draft.fit_state.fit
+    without.posterior = draft.posterior.from_scratch(fit, rest)
+    changed, typical = False, _typical(without)
+    for at in far:
+        reward, variance, weight, _ = rewards[at]
+        mean, std = expected(without, slots[at], variance, weight)
+        if abs(reward - mean) > max(SURE, MADS * typical) * std:
+            draft.apply_event(_doubt(draft, counted[at][0], mean, std, waits=True))
+            changed = True
+    return changed
+
+
+def release(draft: State) -> bool:
+    """Let readings count whose region cannot be measured again any more; return whether there were some."""
+    numbers = [asked.number for asked in _waiting(draft) if not can_repeat(draft, asked)]
+    for number in numbers:
+        draft.apply_event(Reinstated(number, False, True, None))
+    return bool(numbers)
+
+
+def next_repeat(state: State, terms: RoundCosts | None, now: Possible | None) -> Asked | None:
+    """Return the trial to repeat, if that is possible `now` and can be paid; else None."""
+    for asked in _waiting(state):
+        if any(same_region(asked, other) for other in state.pending.values()) or not can_repeat(state, asked):
+            continue
+        if now is not None and now.of_region(state.asked_region(asked)) != ALL:
+            continue
+        if terms is None or terms.costs(np.array([asked.row]), asked.time)[0] <= terms.left:
+            return asked
+    return None
+
+
+def same_region(asked: Asked, other: Asked) -> bool:
+    """Tell whether two trials are of the same region."""
+    if asked.window is None or other.window is None:
+        return asked.row == other.row and asked.window is other.window
+    return bool(asked.window.key == other.window.key)
+
+
+def can_repeat(state: State, asked: Asked) -> bool:
+    """Tell whether the region of a trial may be measured again, as far as it depends on the region alone."""
+    if asked.window is not None:
+        return Obstacles.of(state).permits(asked.window) and may_be_repeated(state, asked.window)
+    row, most = asked.row, state.problem.settings.max_replicates
+    free = not state.structure.forbidden[row] and row not in state.blocked
+    return bool(free and (most is None or state.n_measurements(row) < most))
+
+
+def _waiting(state: State) -> list[Asked]:
+    """Return the trials that wait for a repeat, the earliest doubt first."""
+    return [state.asked[number] for (_, number), doubt in state.set_aside.items() if doubt.waits]
+
+
+def _may_doubt(state: State, source: Source) -> bool:
+    """Tell whether the rule may set a reading aside that counts: a trial's own average, not confirmed yet."""
+    observed, number = source
+    if observed or source in state.believed or number in state.differences:
+        return False
+    return can_repeat(state, state.asked[number])
+
+
+def _doubt(state: State, source: Source, mean: float, std: float, waits: bool) -> SetAside:
+    observed, number = source
+    return SetAside(number, observed, True, waits, state.problem.sign * mean, std)
+
+
+def _typical(state: State) -> float:
+    """Return by how many standard deviations the median row is off, left out under models that know it."""
+    medians = []
+    for member in state.belief.members:
+        off, variance = member.left_out()
+        medians.append(float(np.median(np.abs(off) / np.sqrt(variance))) if len(off) else 0.0)
+    return float(state.belief.weights @ medians)
+
+
+def _noise(state: State, variance: float | None, weight: float) -> float:
+    """Return the standard deviation of the noise of a reading, averaged over models."""
+    members = state.belief.members
+    return math.sqrt(state.belief.weights @ [member.noise_variance(variance, weight) for member in members])
+
+
+def _value(state: State, number: int) -> float:
+    """Return the value of a trial that has one."""
+    value = outcomes(state.history)[False, number][-1].value
+    assert value is not None
+    return value
