@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from zonal.engine.events import Asked, Labels
     from zonal.engine.settings import Problem
     from zonal.engine.state import State
-    from zonal.engine.trial_history import Source
+    from zonal.engine.results import Source
 
 LabelsLike = Mapping[str, str | int] | None
 MOST_LABELS, LONGEST = 16, 200  # labels of a reading; characters of a name or a text

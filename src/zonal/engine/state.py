@@ -429,9 +429,8 @@ class State:
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        slot = self.shifted_slots.get((False, number))
-        slot = self.asked_slot(asked) if slot is None else slot
-        return slot, self.relative_noise.item(asked.row), weight
+        shifted = self.shifted_slots.get((False, number))
+        return self.asked_slot(asked) if shifted is None else shifted, self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""
