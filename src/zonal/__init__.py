@@ -32,7 +32,9 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
+from zonal.gp.likelihoods import Counts, Proportion
 from zonal.gp.model import Model
+from zonal.group_testing import GroupTesting, Pool, Pooled
 from zonal.io.hints import missing
 from zonal.io.result_table import Listing
 from zonal.kernels.base import RBF, Categorical, Matern
@@ -75,10 +77,12 @@ __all__ = [
     "BudgetSpent",
     "Categorical",
     "Center",
+    "Counts",
     "Exhausted",
     "Feedback",
     "GeometricDelta",
     "Grid",
+    "GroupTesting",
     "Hierarchy",
     "InvalidInput",
     "KnowledgeGradient",
@@ -101,10 +105,13 @@ __all__ = [
     "Recommendation",
     "PointResult",
     "Points",
+    "Pool",
+    "Pooled",
     "Policy",
     "Power",
     "Prediction",
     "Product",
+    "Proportion",
     "Random",
     "Region",
     "Rehearsal",

@@ -94,7 +94,7 @@ def dense(unrelated: bool) -> tuple[Array, Array, Array, Array]:
 def built(unrelated: bool) -> tuple[Mixture, zn.Box]:
     """Return the belief from the readings under one model."""
     space = zn.Box([(0, 1)])
-    model = Model(zn.RBF(1.0, 0.2), NOISE, 0.0, {}, 8, MEAN_STD, SIZE, unrelated)
+    model = Model(zn.RBF(1.0, 0.2), NOISE, 0.0, {}, 8, MEAN_STD, offsets=SIZE, unrelated=unrelated)
     ledger = ObservationStats()
     for slot, reward in enumerate(REWARDS.tolist()):
         ledger = ledger.append(slot, reward, None)

@@ -347,9 +347,9 @@ def test_values_that_cannot_be_used_change_nothing(kind: Kind) -> None:
     root = kind.space.cell((0, 0))
     for value in (NAN, math.inf, "high", None):
         with unchanged(study), refused(value, "a measured value"):
-            study.tell(study.pending[0], value)  # type: ignore[arg-type]
+            study.tell(study.pending[0], value)
         with unchanged(study), refused(value, "a measured value"):
-            study.observe(root, value)  # type: ignore[arg-type]
+            study.observe(root, value)
     with unchanged(study), refused(-1.0, "sem must not be negative"):
         study.observe(root, 0.5, sem=-1.0)
 

@@ -240,3 +240,16 @@ def test_a_repeat_on_another_plate_judges_a_reading_far_off() -> None:
         study.tell(trial, value, labels={"plate": number % 3})
     assert [record.number for record in study.trials if record.state != "measured"] == [14]
     assert zn.Study.replay(study.settings, study.events).recommend() == study.recommend()
+
+
+def test_counts_on_plates_have_offsets_too() -> None:
+    study = zn.Study([(0, 1)], budget=18, rng=1, offsets=["plate"], likelihood=zn.Counts(exposure=20))
+    rng = np.random.default_rng(2)
+    for number in range(18):
+        trial = study.ask()
+        rate = 3 + height(trial.region) + 2.0 * (number % 2)
+        study.tell(trial, int(rng.poisson(20 * rate)), labels={"plate": number % 2})
+    low, high = (dict(zip(shown(study)["value"], shown(study)["offset"], strict=True))[plate] for plate in "01")
+    assert high - low == pytest.approx(2.0, abs=0.6)
+    again = zn.Study.replay(study.settings, study.events)
+    assert again.recommend() == study.recommend()

@@ -187,9 +187,13 @@ def _campaign(recipe: Recipe, space: Space) -> _Campaign:
     with recipe.blamed():
         settings: dict[str, Any] = dict(settings_of(recipe, space))
         noise, rng = settings.pop("noise", None), settings.pop("rng", 0)
+        counts = settings.get("likelihood") is not None  # whose noise follows from their rate
+        noise = 0.0 if counts and noise is None else noise
         has_noise = noise is not None and getattr(noise, "std", 0.0) is not None
         require(has_noise, "a simulation needs the noise of a measurement", noise, "Give it as a number.")
-        Study(space, **{**settings, "noise": noise, "budget": 1})  # raises before hours pass, naming the place
+        Study(
+            space, **{**settings, "noise": noise or None if counts else noise, "budget": 1}
+        )  # raises before hours pass, naming the place
     return _Campaign(
         noise, rng, {name: value for name, value in settings.items() if name not in ("budget", "direction")}
     )
@@ -217,7 +221,7 @@ def _rehearsed(recipe: Recipe, plan: Plan) -> Iterator[str]:
     landscape, (budget,) = landscape_for(recipe, _table(plan)), budgets
     number = landscape.space.partition.leaves(depth_of_smallest(landscape.space))
     noise, rng, settings = planned = _campaign(recipe, landscape.space)
-    settings |= {"noise": noise} if plan["given"] else {}
+    settings |= {"noise": noise} if plan["given"] and settings.get("likelihood") is None else {}
     priced = any(settings.get(name) for name in PRICES)
     fix = "Measure each of them instead of searching."
     require(priced or budget < number, f"the budget covers all {number} smallest regions", budget, fix)

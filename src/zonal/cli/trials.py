@@ -42,6 +42,7 @@ note_option = click.option("--note", default="", help="A note kept with the tria
 margin_option = click.option(
     "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
 )
+exposure_option = click.option("--exposure", type=float, help="Of a count: over how much it was made.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -184,6 +185,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
 @options.labels_option
+@exposure_option
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
 )
@@ -203,6 +205,7 @@ def tell(
     slopes: tuple[str, ...],
     minus: str | None,
     labels: dict[str, str],
+    exposure: float | None,
     sheet: Path | None,
     readings: Path | None,
     correct: bool,
@@ -212,6 +215,7 @@ def tell(
 ) -> None:
     """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
+    A VALUE that lies beyond what can be read is its limit: "<0.5" or ">10", here and in sheets.
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
@@ -231,8 +235,8 @@ def tell(
     assert value is not None
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
-    study.tell(trial, *told, note, time=spent, slopes=along, minus=off, labels=labels, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    study.tell(trial, note=note, time=spent, slopes=along, minus=off, labels=labels, by=by, **told)
     options.echo_err(budget_line(study))
 
 
@@ -273,6 +277,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @margin_option
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
+@exposure_option
 @click.option("--note", default="", help="A note kept with the observation.")
 @options.labels_option
 @click.option("--study", "other", type=options.FILE, help="All averages of another study, as of a source.")
@@ -289,6 +294,7 @@ def observe(
     moe: str | None,
     slope: str | None,
     minus: str | None,
+    exposure: float | None,
     note: str,
     labels: dict[str, str],
     other: Path | None,
@@ -317,13 +323,13 @@ def observe(
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    told = sheets.value_of(value), sheets.sem_of(sem or "", moe or "")
-    seen = study.observe(place, *told, seen_as, minus=off, note=note, labels=labels, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    seen = study.observe(place, feedback=seen_as, minus=off, note=note, labels=labels, by=by, **told)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None, by: str | None) -> None:
-    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by, slowly), ""
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by), ""
     n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
     if sheet_rows.repeated and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)
@@ -417,6 +423,7 @@ def allow(study: Study, region: str, by: str | None) -> None:
 @click.argument("trial", type=TRIAL)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
+@exposure_option
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
 @options.labels_option
 @observation_option
@@ -426,6 +433,7 @@ def correct(
     trial: int | str,
     value: str,
     sem: str | None,
+    exposure: float | None,
     note: str,
     labels: dict[str, str],
     observation: bool,
@@ -440,10 +448,11 @@ def correct(
     """
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
-    study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note, labels=labels, by=by)
+    told = {**sheets.reading_of(value), "exposure": exposure}
+    study.correct(was, sem=sheets.sem_of(sem or ""), note=note, labels=labels, by=by, **told)
     now = operations.recorded(study, number, observation)
-    told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
-    options.echo_err(f"{told}. {budget_line(study)}")
+    change = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
+    options.echo_err(f"{change}. {budget_line(study)}")
 
 
 @options.study_command()
@@ -513,7 +522,9 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
 
     def value_text(record: TrialRecord | Observation) -> str:
         sem = "" if record.sem is None else f" (sem {record.sem:g})"
-        return f"{record.value:g}{sem}{f' [{record.note}]' if record.note else ''}"
+        sign = {"": "", "below": "<", "above": ">"}[record.limit]
+        of = "" if record.exposure is None else f" of exposure {record.exposure:g}"
+        return f"{sign}{record.value:g}{of}{sem}{f' [{record.note}]' if record.note else ''}"
 
     what = f"{'observation' if isinstance(was, Observation) else 'trial'} {was.number}"
     return (

@@ -103,23 +103,51 @@ def _tell(state: State, event: events.Told) -> None:
         reference = _slot_of(state, event.minus, None)
         difference = Difference(slot, event.minus, reference, (event.sem or 0.0) ** 2 * weight)
         state.differences = {**state.differences, number: difference}
-        _add_reward(state, slot, event, 0.0, weight)
+        _add_reward(state, (False, number), slot, event, 0.0, weight)
     else:
         _set_order(state, (False, number))
-        slot = _slot_of_trial(state, asked, event.labels)
-        _add_reward(state, slot, event, state.relative_noise.item(row), weight)
+        noise, slot = state.relative_noise.item(row), _slot_of_trial(state, asked, event.labels)
+        _add_reward(state, (False, number), slot, event, noise, weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
 
 def _add_reward(
-    state: State, slot: int, event: events.Told | events.Observed, noise: float, weight: float
+    state: State,
+    source: Source,
+    slot: int,
+    event: events.Told | events.Observed,
+    noise: float,
+    weight: float,
 ) -> None:
-    """Enter a reward; the posterior follows when it is read."""
+    """Enter a reward, or the site of a reading that is not Gaussian; the posterior follows when it is read."""
+    _set_site(state, source, event.reading)
     variance, weight = state.problem.noise.of_reward(noise, event.sem, weight)
-    reward, observed = state.problem.sign * event.value, isinstance(event, events.Observed)
-    state.posterior = state.posterior.with_reward(slot, reward, variance, weight, observed)
-    state.has_sems = state.has_sems or event.sem is not None
+    value, variance = state.sites.get(source, (event.value, variance))
+    state.posterior = state.posterior.with_reward(slot, state.problem.sign * value, variance, weight, source[0])
+    state.has_sems = state.has_sems or event.sem is not None or event.reading is not None
+
+
+def _set_site(state: State, source: Source, reading: events.Reading | None) -> None:
+    """Note the site of a reading; forget that of an earlier one of the same trial or observation."""
+    if reading is not None:
+        variance = None if state.problem.model_free else reading.variance
+        state.sites = {**state.sites, source: (reading.mean, variance)}
+    elif source in state.sites:
+        state.sites = {other: site for other, site in state.sites.items() if other != source}
+
+
+def _approximate(state: State, event: events.Approximated) -> None:
+    """Put other sites in the place of readings that are not Gaussian."""
+    state.sites = {**state.sites, **{(site.observed, site.number): site[2:] for site in event.sites}}
+    rewards: dict[int, list[Reward]] = {}
+    for _, slot, reward, _ in counted_rewards(state, state.history):
+        rewards.setdefault(slot, []).append(reward)
+    ledger = state.ledger
+    for slot in {state.source_of(site.observed, site.number)[0]: None for site in event.sites}:
+        ledger = ledger.with_rewards(slot, rewards[slot])
+    state.posterior = state.posterior.from_scratch(ledger=ledger)
+    state.approximated_from = ledger.total
 
 
 def _observe(state: State, event: events.Observed) -> None:
@@ -130,7 +158,10 @@ def _observe(state: State, event: events.Observed) -> None:
         _set_order(state, source)
     label = label_of(state, source, event.labels)
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback), label)
-    _add_reward(state, slot, event, event.noise, event.time / state.created.time)
+    _add_reward(state, source, slot, event, event.noise, event.time / state.created.time)
+    several = bool(state.draft_events) and isinstance(state.draft_events[0], events.Observed)
+    if several and not state.problem.learner.learns:  # built at once, as a file is opened
+        state.posterior = state.posterior.from_scratch()
     state.observed = state.observed.plus((slot, event))
 
 
@@ -138,6 +169,8 @@ def _amend(state: State, event: events.Amended | events.Judged) -> None:
     """Recount the rewards of a footprint after its readings changed; splits already made stay."""
     problem, source = state.problem, (event.observed, event.number)
     slot, _, weight = state.source_of(event.observed, event.number)
+    if isinstance(event, events.Amended):  # else the reading stays what it is
+        _set_site(state, source, event.reading if isinstance(event, events.Corrected) else None)
     history, slots = (*state.events, (*state.draft_events, event)), [slot]
     if isinstance(event, events.Corrected) and problem.shifts:
         slots = list(dict.fromkeys([slot, _relabelled(state, event)]))
@@ -179,8 +212,10 @@ def counted_rewards(state: State, history: Sequence[events.Transaction]) -> list
         slot, noise, time = state.source_of(observed, number)
         time = time if last.time is None else last.time / state.created.time
         variance, weight = state.problem.noise.of_reward(noise, last.sem, time)
-        reward = state.problem.sign * last.value, variance, weight, observed
-        counted.append(((observed, number), slot, reward, last.sem is not None))
+        value, variance = state.sites.get((observed, number), (last.value, variance))
+        reward = state.problem.sign * value, variance, weight, observed
+        has_sem = last.sem is not None or last.reading is not None
+        counted.append(((observed, number), slot, reward, has_sem))
     return counted
 
 
@@ -435,6 +470,7 @@ APPLY: dict[type, Callable[[State, Any], events.Event | None]] = {
     events.Told: _tell,
     events.Split: _split,
     events.Fitted: _fit,
+    events.Approximated: _approximate,
     events.Expanded: _expand,
     events.Closed: _close_trial,
     events.Unblocked: _unblock,

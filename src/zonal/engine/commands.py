@@ -12,14 +12,14 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 
-from zonal.engine import checks, events, gross_errors
+from zonal.engine import checks, events, gross_errors, readings
 from zonal.engine.costs import INITIAL_SHARE, SLACK
 from zonal.engine.expand import open_nodes, open_to_allowed, open_to_corners, prepare
 from zonal.engine.initial_design import of_depth
 from zonal.engine.policy import bound_policy, has_scale, recommend
 from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
-from zonal.errors import ZonalError, require, warn_user
+from zonal.errors import SeveralWrong, ZonalError, require, warn_user
 from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, Space, with_feedback
@@ -121,6 +121,9 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     row = asked.row
     if event.minus is not None:
         _check_functional(state, state.asked_region(asked), event)
+    elif event.reading is not None:
+        noise, weight = state.relative_noise.item(row), state.spent_on(event)[0] / state.created.time
+        event = readings.placed(state, event, state.asked_region(asked), noise, weight)
     elif not state.problem.shifts:
         noise = state.relative_noise.item(row)
         checks.consistent(state, state.asked_slot(asked), event.value, event.sem, noise)
@@ -166,7 +169,8 @@ def _note_recommended(draft: State) -> None:
     with contextlib.suppress(ZonalError):  # a user-defined policy may have nothing to recommend yet
         table, row = draft.posterior_table(), recommend(draft)
         mean = draft.problem.sign * (draft.prior_mean + table.mean.item(row))
-        draft.apply_event(events.Recommended(row, table.node(row), mean, table.std.item(row)))
+        mean, std = draft.problem.stated_as_numbers(mean, table.std.item(row))
+        draft.apply_event(events.Recommended(row, table.node(row), mean, std))
 
 
 def _expand(draft: State, before: State, row: int) -> None:
@@ -181,42 +185,62 @@ def _is_last(state: State) -> bool:
     return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
-def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
-    """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
-    slot = state.find_slot(region, event.minus)
+def _check_functional(
+    state: State, region: Region, event: events.Told | events.Observed, draft: State | None = None
+) -> None:
+    """Raise if a value without noise contradicts an earlier one of the same slope or difference.
+
+    Earlier ones are those of `state`, and of a draft that has more rewards.
+    """
+    slot = (draft or state).find_slot(region, event.minus)
     if slot is not None:
         noise = event.noise if isinstance(event, events.Observed) else 0.0
-        checks.consistent(state, slot, event.value, event.sem, noise)
+        checks.consistent(state, slot, event.value, event.sem, noise, draft)
 
 
 def observe(state: State, observations: Sequence[events.Observed]) -> State:
     """Record external observations of any regions; their noise is determined here."""
-    problem, draft = state.problem, state.draft()
-    for event in observations:
-        region, sem = event.region, event.sem
-        able = not problem.model_free or (
-            state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
-        )
-        require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
-        if sem is None:
-            noise = problem.noise.for_time(problem.noise.of_region(region), state.created.time)
-            if not problem.noise.falls_with_weight:
-                noise *= state.fit_state.fit.model.noise or 1.0
-            event = event._replace(noise=noise)
-        if not problem.shifts:
-            _check_functional(state, region, event)
-        draft.apply_event(event)
+    problem, draft, wrong = state.problem, state.draft(), list[tuple[int, ZonalError]]()
+    for at, event in enumerate(observations):
+        try:
+            draft.apply_event(_with_noise(state, draft, event))
+        except ZonalError as error:
+            wrong.append((at, error))
+    if wrong:
+        raise wrong[0][1] if len(observations) == 1 else SeveralWrong(wrong, len(observations))
     _learn(draft, state.ledger.total)
     if problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()
 
 
+def _with_noise(state: State, draft: State, event: events.Observed) -> events.Observed:
+    """Return an observation with its noise, if it does not contradict those before or in the draft."""
+    problem, region = state.problem, event.region
+    able = not problem.model_free or (
+        state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
+    )
+    require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
+    if event.sem is None:
+        noise = problem.noise.for_time(problem.noise.of_region(region), state.created.time)
+        if not problem.noise.falls_with_weight:
+            noise *= state.fit_state.fit.model.noise or 1.0
+        event = event._replace(noise=noise)
+    if event.reading is not None:
+        seen, weight = with_feedback(region, event.feedback), event.time / state.created.time
+        return readings.placed(draft, event, seen, event.noise, weight)
+    if not problem.shifts:
+        _check_functional(state, region, event, draft)
+    return event
+
+
 def correct(state: State, amendments: Sequence[events.Amended]) -> State:
     """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.draft()
     for event in amendments:
-        if isinstance(event, events.Corrected):
+        if isinstance(event, events.Corrected) and event.reading is not None:
+            event = readings.placed_correction(state, event)
+        elif isinstance(event, events.Corrected):
             checks.corrected(state, event)
         draft.apply_event(event)
     _learn_from_scratch(draft)
@@ -301,6 +325,7 @@ def refit(state: State, from_scratch: bool = True) -> State | None:
     if not stale and fit == fit_state.fit:
         return None
     draft.apply_event(events.Fitted(fit, from_scratch))
+    _approximate(draft)
     return draft.commit()
 
 
@@ -313,12 +338,15 @@ def _learn(draft: State, before: int, telling: bool = False) -> None:
     if draft.problem.model_free:
         return
     warning, last = "", telling and _is_last(draft)
-    if fit_state.checks(before, total):
+    if fit_state.checks(before, total) and not draft.sites:  # what sites miss says nothing of the model
         warning = _model_warning(draft)
     elif last and learner.learns and not fit_state.warned:
         warning = learner.lost(draft.ledger, draft.tracked)
     if learner.learns and (total >= fit_state.due or (last and learner.stale(fit_state, total))):
         draft.apply_event(events.Fitted(_fit(draft)))
+        _approximate(draft)
+    elif draft.sites and not learner.learns and (last or readings.due(draft)):
+        _approximate(draft)
     if warning:
         draft.apply_event(events.ModelWarned(warning))
 
@@ -327,6 +355,13 @@ def _learn_from_scratch(draft: State) -> None:
     """Learn the models from scratch, if anything is learned: the last fit used other values."""
     if draft.problem.learner.learns and draft.ledger.total:
         draft.apply_event(events.Fitted(_fit(draft, from_scratch=True), from_scratch=True))
+    _approximate(draft)
+
+
+def _approximate(draft: State) -> None:
+    """Compute the sites of readings that are not Gaussian again, if there are any."""
+    if draft.sites and (event := readings.approximated(draft)) is not None:
+        draft.apply_event(event)
 
 
 def _fit(draft: State, from_scratch: bool = False) -> Fit:

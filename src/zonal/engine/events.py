@@ -16,6 +16,24 @@ from zonal.spaces import Node, ProductRegion, Region
 Labels = tuple[tuple[str, str], ...]  # of a reading: names and texts, by name
 
 
+class Reading(NamedTuple):
+    """What a value is that is no number with Gaussian noise, and the Gaussian that takes its place (its site)."""
+
+    limit: Literal["", "below", "above"]  # on which side of the value the reading lies; "" for a count
+    exposure: float | None  # over how much it was counted; None for a limit
+    mean: float  # of the site when it came in, as a value of the average
+    variance: float
+
+
+class Site(NamedTuple):
+    """The Gaussian that takes the place of a reading that is not Gaussian."""
+
+    observed: bool  # whether the reading is an observation
+    number: int  # of the trial or of the observation
+    mean: float
+    variance: float
+
+
 class Created(NamedTuple):
     """A study began."""
 
@@ -80,6 +98,7 @@ class Told(NamedTuple):
     note: str
     time: float | None = None  # the time really spent; None if it is the time asked for
     minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
+    reading: Reading | None = None  # if the value is a count or a limit
     labels: Labels = ()  # of the reading, those planned included
 
 
@@ -135,6 +154,7 @@ class Observed(NamedTuple):
     minus: Region | None = None  # the region whose average (or slope) was subtracted, if the value is a difference
     trial: int | None = None  # the trial, if it is the value of one that was told when the budget was spent
     note: str = ""
+    reading: Reading | None = None  # if the value is a count or a limit
     labels: Labels = ()
 
 
@@ -147,6 +167,7 @@ class Corrected(NamedTuple):
     sem: float | None
     note: str  # what holds from now on, whether it is new or as before
     by: str  # who corrected it
+    reading: Reading | None = None  # if the value is a count or a limit
     labels: Labels = ()  # what holds from now on, too
 
 
@@ -193,6 +214,12 @@ class Fitted(NamedTuple):
     from_scratch: bool = False  # whether all models were searched, whatever the last fit: the rewards alone decide
 
 
+class Approximated(NamedTuple):
+    """The sites of readings that are not Gaussian were computed again, given all others."""
+
+    sites: tuple[Site, ...]
+
+
 class ModelWarned(NamedTuple):
     """The measurements contradict the model that was given; the user was warned, once."""
 
@@ -225,6 +252,7 @@ Event = (
     | Amended
     | Judged
     | Fitted
+    | Approximated
     | ModelWarned
     | Extended
     | Recommended

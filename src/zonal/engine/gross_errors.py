@@ -116,7 +116,8 @@ def judge(draft: State, before: State, told: Told) -> bool:
     slot, noise, weight = draft.source_of(*source)
     time = weight if told.time is None else told.time / draft.created.time
     variance, weight = draft.problem.noise.of_reward(noise, told.sem, time)
-    if told.minus is not None or variance == 0 or before.ledger.total < ENOUGH:
+    is_plain = told.minus is None and told.reading is None
+    if not is_plain or variance == 0 or before.ledger.total < ENOUGH:
         return False
     sign = draft.problem.sign
     if draft.problem.shifts:  # what is expected of a reading depends on its labels, which may be new
@@ -223,7 +224,7 @@ def _waiting(state: State) -> list[Asked]:
 def _may_doubt(state: State, source: Source) -> bool:
     """Tell whether the rule may set a reading aside that counts: a trial's own average, not confirmed yet."""
     observed, number = source
-    if observed or source in state.believed or number in state.differences:
+    if observed or source in state.believed or number in state.differences or source in state.sites:
         return False
     return can_repeat(state, state.asked[number])
 

@@ -10,9 +10,9 @@ from zonal.gp.offsets import DRIFT_SHARE, SHORTEST_DRIFT, SOURCE, Label, OffsetS
 
 if TYPE_CHECKING:
     from zonal.engine.events import Asked, Labels
+    from zonal.engine.results import Source
     from zonal.engine.settings import Problem
     from zonal.engine.state import State
-    from zonal.engine.results import Source
 
 LabelsLike = Mapping[str, str | int] | None
 MOST_LABELS, LONGEST = 16, 200  # labels of a reading; characters of a name or a text

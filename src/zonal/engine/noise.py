@@ -56,6 +56,12 @@ class PerWeight:
 Noise = float | Callable[[Region], float]
 
 
+def unit_noise(exposure: float, per_weight: bool) -> Noise:
+    """Return the noise of counts where the rate is 1, by which exposures are kept."""
+    noise = 1 / math.sqrt(exposure)
+    return PerWeight(noise) if per_weight else noise
+
+
 class NoiseRule:
     """What the settings say about noise.
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.errors import probability as checked_probability
+from zonal.gp.likelihoods import Likelihood, Limit, ends
 from zonal.io.hints import missing
 from zonal.io.result_table import card, give_or_take, number, percent
 from zonal.spaces import Region
@@ -94,6 +96,10 @@ class TrialRecord(Trial):
         As told or corrected, or why the value was retracted.
     minus : Region or None
         The region whose average was subtracted, if the value is a difference.
+    limit : {"", "below", "above"}
+        Whether the reading lies below or above the value, which is a limit then.
+    exposure : float or None
+        Over how much the value was counted, if it is a count.
 
     Examples
     --------
@@ -111,6 +117,8 @@ class TrialRecord(Trial):
     sem: float | None = None
     note: str = ""
     minus: Region | None = None
+    limit: Limit = ""
+    exposure: float | None = None
 
     def _repr_html_(self) -> str:
         """Return the trial and its outcome, for a notebook."""
@@ -138,6 +146,8 @@ class Observation:
         The region whose average (or slope) was subtracted, if the value is a difference.
     study : str
         The study it belongs to.
+    limit, exposure
+        As of a `TrialRecord`.
     labels : tuple of (name, text)
         Such as its source.
 
@@ -159,6 +169,8 @@ class Observation:
     note: str = ""
     minus: Region | None = None
     study: str = field(default="", compare=False, repr=False)
+    limit: Limit = field(default="", repr=False)
+    exposure: float | None = field(default=None, repr=False)
     labels: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
@@ -188,6 +200,8 @@ class Recommendation:
         moved when the new answer overlaps less than half of it.
     hangs_on : tuple of str
         The readings without which it moves, such as ``("trial 17",)``; none if it is stable.
+    likelihood : Counts, Proportion or None
+        What was read.
 
     ``gap`` and ``probability_best`` take draws from the posterior, of some milliseconds: they are made when one of
     the two is first read, from what was known when the region was recommended. So is ``stable``, which may take a
@@ -214,6 +228,7 @@ class Recommendation:
     unit: str = ""
     note: str = ""
     _hang: Callable[[], tuple[Source, ...]] = tuple
+    likelihood: Likelihood | None = None
 
     @cached_property
     def hangs_on(self) -> tuple[str, ...]:
@@ -224,6 +239,11 @@ class Recommendation:
     def stable(self) -> bool:
         """Whether the answer survives the deletion of any one reading."""
         return not self.hangs_on
+
+    def interval(self, probability: float = 0.9) -> tuple[float, float]:
+        """Return the ends of the central interval that holds the average: see `Prediction.interval`."""
+        low, high = ends(self.likelihood, self.mean, self.std, checked_probability(probability, "probability"))
+        return float(low), float(high)
 
     @cached_property
     def _certainty(self) -> tuple[float, float]:
@@ -255,7 +275,8 @@ class Recommendation:
     def __reduce__(self) -> tuple[type[Recommendation], tuple[Any, ...]]:
         """Pickle, or copy, with the certainty as numbers."""
         certainty, hang = partial(tuple, self._certainty), partial(tuple, self._hang())
-        return Recommendation, (self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, hang)
+        parts = self.region, self.node, self.mean, self.std, certainty, self.unit, self.note, hang, self.likelihood
+        return Recommendation, parts
 
     def __repr__(self) -> str:
         """Return the answer in one line."""

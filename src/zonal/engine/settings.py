@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.engine.labels import checked_names
-from zonal.engine.noise import Noise, NoiseRule
+from zonal.engine.noise import Noise, NoiseRule, unit_noise
 from zonal.errors import (
     InvalidInput,
     attribute,
@@ -33,6 +33,7 @@ from zonal.errors import (
 )
 from zonal.gp.fit_schedule import ModelFitter
 from zonal.gp.kernel_families import frame_of
+from zonal.gp.likelihoods import Likelihood, within_range
 from zonal.gp.model import ModelSpec, Spec
 from zonal.kernels.base import Categorical, Kernel, ProductKernel
 from zonal.kernels.callable import custom, is_kernel
@@ -86,6 +87,7 @@ class Given(TypedDict, total=False):
     offsets: Sequence[str]
     drift: bool
     gross_errors: bool | None
+    likelihood: Likelihood | None
 
 
 def checked_feedback(feedback: Feedback, space: Space) -> Feedback:
@@ -116,6 +118,14 @@ def _checked_errors(given: bool | None, policy: Policy | None) -> bool | None:
     able = not (given and policy is not None and policy.model_free)
     require(able, "empirical means cannot tell which reading is a gross error", given, fix)
     return truth(given, "gross_errors")
+
+
+def _checked_likelihood(likelihood: Likelihood | None, noise: Noise | None) -> Likelihood | None:
+    fix = "Pass for example zn.Counts(exposure=10); leave it out for numbers."
+    require(likelihood is None or isinstance(likelihood, Likelihood), "this is no likelihood", likelihood, fix)
+    problem = "the noise of counts and proportions follows from their rate"
+    require(likelihood is None or noise is None, problem, noise, "Leave noise= out.")
+    return likelihood
 
 
 def _checked_kernel(kernel: KernelLike, space: Space) -> KernelLike:
@@ -164,6 +174,7 @@ class Settings:
     offsets: tuple[str, ...] = ()  # the labels whose readings have an offset of their own
     drift: bool = False  # whether readings drift in their order
     gross_errors: bool | None = None  # None: see `Problem.doubts_readings`
+    likelihood: Likelihood | None = None  # None: numbers with Gaussian noise
 
     @property
     def judged(self) -> Feedback:
@@ -218,6 +229,7 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         offsets=checked_names(given.get("offsets", ())),
         drift=truth(given.get("drift", False), "drift"),
         gross_errors=_checked_errors(given.get("gross_errors"), given.get("policy")),
+        likelihood=_checked_likelihood(given.get("likelihood"), noise),
         seed=_seed(given.get("rng")),
     )
     checked_budget = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
@@ -265,7 +277,9 @@ class Problem:
         self.shifts = bool(settings.offsets) or settings.drift  # whether readings are shifted by more than noise
         able, fix = not (self.model_free and self.shifts), "Use a policy with a Gaussian belief, such as GPOO."
         require(able, "empirical means know no offsets and no drift", settings.offsets or "drift", fix)
-        self.noise = NoiseRule(settings.noise, self.model_free, self.space)
+        reads = settings.likelihood
+        given = settings.noise if reads is None else unit_noise(reads.exposure, reads.per_weight)
+        self.noise = NoiseRule(given, self.model_free, self.space)
         self.unknowns = _unknowns(settings, self.model_free, self.noise.learned)  # what is learned
         self.frame = frame_of(self.space, self.target)  # the space as beliefs see it; caches averages of kernels
         self.learner = ModelFitter(self.unknowns, self.frame, learns=not self.model_free)
@@ -278,6 +292,18 @@ class Problem:
         self.node_weight = cache(self._node_weight)
         self.node_path = cache(self._node_path)
         self.prices = Prices(settings) if settings.priced else None  # None if the budget counts measurements
+
+    def stated(self, mean: Floats, std: Floats) -> tuple[Floats, Floats]:
+        """Return mean and std of averages as they are stated, in the user's units: within the range of a rate."""
+        likelihood = self.settings.likelihood
+        return (mean, std) if likelihood is None else within_range(mean, std, likelihood.range)
+
+    def stated_as_numbers(self, mean: float, std: float) -> tuple[float, float]:
+        """Return one mean and std as they are stated: see `stated`."""
+        if self.settings.likelihood is None:
+            return mean, std
+        means, stds = self.stated(np.array(mean), np.array(std))
+        return float(means), float(stds)
 
     def _node_weight(self, node: Node) -> float:
         """Return the size of a node: `Region.weight`."""

@@ -88,6 +88,9 @@ class State:
         self.shifted_slots: dict[Source, int] = {}  # slots of readings with labels or a drift
         self.label_slots: dict[int, tuple[int, ...]] = {}  # slots of trials with labels, by row
         self.orders: dict[Source, int] = {}  # which reading each was, if readings drift
+        # Of readings that are not Gaussian, the mean and variance that take their place, as values.
+        self.sites: dict[Source, tuple[float, float | None]] = {}
+        self.approximated_from = 0  # the number of rewards when they were last computed together
         self.has_sems = False  # whether any reward was told with a standard error
         self.has_no_posterior = False  # whether there is no posterior, for want of a kernel
         self._derived: dict[str, tuple[Sources, Any]] = {}  # what was computed from what, by name
@@ -289,7 +292,7 @@ class State:
             slot = self.find_slot(self.asked_region(asked), None, label) or slot
         expected = self.expected_difference(asked.row)
         if expected is None:
-            noise = self.relative_noise.item(asked.row)
+            noise = self.noise_of_row(asked.row)
             return overlay.with_pending(slot, *self.problem.noise.of_reward(noise, None, weight))
         return overlay.with_pending(slot, expected.variance / weight, weight, expected.reference)
 
@@ -416,8 +419,28 @@ class State:
 
     def noise_std(self, model: Model | None = None) -> Floats:
         """Return the noise of a measurement of the default time, by row, under a model: by default that in use."""
+        if self.problem.settings.likelihood is not None:
+            return self._noise_of_readings()
         learned = (model or self.fit_state.fit.model).noise
         return self.relative_noise if learned is None else learned * self.relative_noise
+
+    def noise_of_row(self, row: int) -> float:
+        """Return the noise of the next measurement of a node, as given or in units of what is learned of it."""
+        counts = self.problem.settings.likelihood is not None
+        return self._noise_of_readings().item(row) if counts else self.relative_noise.item(row)
+
+    def _noise_of_readings(self) -> Floats:
+        """Return the noise that counts are expected to have, by row: it follows from their rate."""
+        likelihood = self.problem.settings.likelihood
+        assert likelihood is not None
+        if self.has_no_posterior or self.problem.model_free:
+            return self.relative_noise
+
+        def compute() -> Floats:
+            rates = self.problem.sign * (self.prior_mean + self.belief.columns[0].take(self.measured_slots))
+            return likelihood.std(rates, 1 / self.relative_noise**2)
+
+        return self.derived("noise of readings", (self.structure, self.posterior), compute)
 
     def source_of(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""

@@ -13,6 +13,7 @@ from zonal.engine.events import (
     Labels,
     Noted,
     Observed,
+    Reading,
     Reinstated,
     Retracted,
     SetAside,
@@ -21,6 +22,7 @@ from zonal.engine.events import (
     Transaction,
 )
 from zonal.engine.results import Source, State
+from zonal.gp.likelihoods import Limit
 
 RULE = "the rule on gross errors"  # who set a reading aside, if nobody did
 
@@ -41,6 +43,8 @@ class Outcome(NamedTuple):
         Who asked for, told, corrected or retracted it, if they said so.
     time : float or None
         The time really spent, if it was told.
+    reading : Reading or None
+        What the value is, if it is a count or a limit.
     labels : tuple of (name, text)
         Of the reading; before there is one, those planned.
 
@@ -58,7 +62,18 @@ class Outcome(NamedTuple):
     note: str = ""
     by: str = ""
     time: float | None = None
+    reading: Reading | None = None
     labels: Labels = ()
+
+    @property
+    def limit(self) -> Limit:
+        """On which side of its value the reading lies, "" if it is no limit."""
+        return self.reading.limit if self.reading else ""
+
+    @property
+    def exposure(self) -> float | None:
+        """Over how much the value was counted, if it is a count."""
+        return self.reading.exposure if self.reading else None
 
 
 def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
@@ -72,9 +87,8 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
         by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                outcomes_of[True, observations] = [
-                    Outcome(at, "observed", event.value, event.sem, event.note, by, labels=event.labels)
-                ]
+                seen = Outcome(at, "observed", event.value, event.sem, event.note, by)
+                outcomes_of[True, observations] = [seen._replace(reading=event.reading, labels=event.labels)]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
@@ -106,13 +120,14 @@ def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
             return (False, event.number), Outcome(at, "pending", by=event.by, labels=event.labels)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, by, event.time, event.labels
+                at, "measured", event.value, event.sem, event.note, by, event.time, event.reading, event.labels
             )
         case Closed():
             return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
-            return (event.observed, event.number), Outcome(at, state, *event[2:6], labels=event.labels)
+            now = Outcome(at, state, *event[2:6], reading=event.reading, labels=event.labels)
+            return (event.observed, event.number), now
         case Retracted():
             return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

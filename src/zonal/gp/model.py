@@ -77,6 +77,9 @@ class Model:
         Standard deviations of the offsets of each label that has one, and of the drift last; empty if none has.
     unrelated : bool
         Whether what other sources measured is another function than f.
+        weighed_on : int
+        On how many regions, spread over the space, models were weighed, where more were measured; 0 if on all.
+        The posterior is always from all measurements.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Model:
     spread: dict[str, float]
     measurements: int
     mean_std: float = 0.0
+    weighed_on: int = 0
     offsets: tuple[float, ...] = ()
     unrelated: bool = False
 
@@ -100,7 +104,8 @@ class Model:
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
         facts: dict[str, object] = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
         facts |= {"sizes of offsets": self.offsets} if self.offsets else {}
-        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
+        of = f", of {self.weighed_on} regions spread over the space" if self.weighed_on else ""
+        return card("Model", facts | {"learned from": f"{self.measurements} measurements{of}"})
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:
@@ -136,5 +141,5 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
     offsets = (FIRST_SIZE * scale,) * unknowns.offsets
     if unknowns.mean is None:
-        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, offsets)
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, offsets=offsets)
     return Model(kernel, noise, unknowns.mean, {}, 0, offsets=offsets)

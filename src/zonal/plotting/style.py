@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -207,8 +208,14 @@ def regions_of(study: Study, rows: Ints | slice) -> list[Region]:
 
 
 def told(study: Study) -> list[TrialRecord]:
-    """Return the trials that were told, in order."""
-    return [trial for trial in study.trials if trial.state == "measured"]
+    """Return the trials that were told, in order; of counts, the rates that they stand for."""
+    return [
+        trial
+        if trial.exposure is None or trial.value is None
+        else replace(trial, value=trial.value / trial.exposure)
+        for trial in study.trials
+        if trial.state == "measured"
+    ]
 
 
 def subtracted(study: Study) -> list[Region]:

@@ -27,7 +27,8 @@ from zonal.policies.deltas import SpreadDelta
 from zonal.policies.gpoo import GPOO
 from zonal.simulation.ground_truth import Landscape
 from zonal.simulation.process_pool import run_all
-from zonal.simulation.simulators import Noise
+from zonal.simulation.readings import PlainInstrument, as_read
+from zonal.simulation.simulators import Instrument, Noise
 from zonal.spaces import Node, Region, Space
 from zonal.spaces.base import Forbidden, forbidden_rule
 from zonal.study.recipe import PRICES
@@ -340,6 +341,8 @@ def rehearse(
     progress: bool = False,
     *,
     given: bool = False,
+    below: float | None = None,
+    above: float | None = None,
     **settings: Any,
 ) -> Rehearsal:
     """Simulate a campaign many times on a landscape that is known, by Zonal and by simple methods.
@@ -362,10 +365,13 @@ def rehearse(
         Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
     given : bool
         Whether the searches are given the noise. By default they learn it.
+    below, above : float, optional
+        Limits of what the instrument can read: Zonal is told that a reading lies beyond, and the simple methods
+        take the limit for the value.
     **settings
-        Settings of the searches, as for `Study`: kernel, mean, feedback, policy, max_replicates, forbidden, times,
-        overhead, cost, travel. The simple methods heed feedback, max_replicates and forbidden, and pay
-        all but travel.
+        Settings of the searches, as for `Study`: likelihood (readings are counts then, and `noise` is 0), kernel,
+        mean, feedback, policy, max_replicates, forbidden, times, overhead, cost, travel. The simple methods heed
+        feedback, max_replicates and forbidden, and pay all but travel.
 
     Examples
     --------
@@ -385,6 +391,8 @@ def rehearse(
     )
     if not callable(noise):
         standard_deviation(noise, "noise")
+    counts = settings.get("likelihood") is not None
+    require(not counts or noise == 0, "the noise of counts follows from their rate", noise, "Pass noise=0.")
     settings |= {"noise": noise} if given else {}
     if settings.get("forbidden") is not None:
         settings["forbidden"] = forbidden_rule(landscape.space, settings["forbidden"])  # an iterator is read once
@@ -399,7 +407,8 @@ def rehearse(
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     reachable = within_reach(landscape, settings.get("forbidden"))
     tasks = [(name, run) for run in range(runs) for name in methods]
-    task = partial(_answer, reachable, dict(methods), budget, noise, rng, settings.get("feedback"))
+    read = partial(as_read, likelihood=settings.get("likelihood"), below=below, above=above)
+    task = partial(_answer, reachable, dict(methods), budget, noise, rng, settings.get("feedback"), read=read)
     pairs = run_all(task, tasks, jobs, progress, "campaign")
     both = [[landscape.space.cell(node) if isinstance(node, tuple) else node for node in pair] for pair in pairs]
     campaigns = {}
@@ -433,13 +442,21 @@ def _answer(
     rng: int,
     feedback: Feedback | None,
     task: tuple[str, int],
+    read: Callable[[Instrument], Instrument] = as_read,
 ) -> list[Node | Region]:
     """Return what a method recommends after one campaign, in the tree and anywhere: nodes, as they are smaller."""
     name, run = task
     method = methods[name]
     both = method.answers if isinstance(method, StudyPlayer) else lambda *given: (method(*given),) * 2
-    regions = campaign(both, landscape, noise, budget, rng, run, feedback)
+    plain = not isinstance(method, StudyPlayer)
+    regions = campaign(both, landscape, noise, budget, rng, run, feedback, partial(_reading_as, read, plain))
     return [region if region.node is None else region.node for region in regions]
+
+
+def _reading_as(read: Callable[[Instrument], Instrument], plain: bool, instrument: Instrument) -> Instrument:
+    """Return an instrument as a method sees it: with `plain`, numbers only."""
+    seen = read(instrument)
+    return PlainInstrument(seen) if plain and seen is not instrument else seen
 
 
 def campaign(
@@ -450,8 +467,9 @@ def campaign(
     rng: int,
     run: int,
     feedback: Feedback | None = None,
+    read: Callable[[Instrument], Instrument] = as_read,
 ) -> R:
     """Let a method spend a budget once; run k has the same seed for every method."""
     seeds = np.random.SeedSequence([rng, run]).spawn(2)
-    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]), feedback)
+    instrument = read(landscape.simulate(noise, np.random.default_rng(seeds[0]), feedback))
     return method(landscape, instrument, budget, np.random.default_rng(seeds[1]))

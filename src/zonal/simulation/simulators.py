@@ -22,6 +22,7 @@ from zonal.errors import (
     truth,
     warn_user,
 )
+from zonal.gp.likelihoods import Likelihood
 from zonal.kernels.feedback import Feedback, Slope
 from zonal.spaces import AxisSpace, ProductRegion, Region, Space, with_feedback
 from zonal.spaces.axis_space import native
@@ -167,6 +168,17 @@ def simulate(
     noise: Noise = ...,
     rng: int | np.random.Generator | None = ...,
     *,
+    likelihood: Likelihood | None = ...,
+    below: float | None = ...,
+    above: float | None = ...,
+) -> Instrument: ...
+@overload
+def simulate(
+    f: Function,
+    feedback: Feedback,
+    noise: Noise = ...,
+    rng: int | np.random.Generator | None = ...,
+    *,
     slopes: Literal[True],
     slope_noise: float | None = ...,
 ) -> SlopedSimulation: ...
@@ -178,7 +190,10 @@ def simulate(
     *,
     slopes: bool = False,
     slope_noise: float | None = None,
-) -> Simulation:
+    likelihood: Likelihood | None = None,
+    below: float | None = None,
+    above: float | None = None,
+) -> Instrument:
     """Turn a function of points into a measuring function for regions.
 
     Parameters
@@ -198,6 +213,10 @@ def simulate(
     slope_noise : float, optional
         Standard deviation of the noise of a slope, in value units per unit of the axis; by default as for
         averages.
+    likelihood : Counts or Proportion, optional
+        What is read, if it is a count: readings are drawn by it, without `noise`.
+    below, above : float, optional
+        Limits of what can be read: beyond them a reading is text, such as "<0.5", for `Study.tell`.
 
     Examples
     --------
@@ -208,7 +227,12 @@ def simulate(
     """
     if truth(slopes, "slopes"):
         return SlopedSimulation(f, feedback, noise, random_generator(rng), slope_noise)
-    return Simulation(f, feedback, noise, random_generator(rng))
+    simulation = Simulation(f, feedback, noise, random_generator(rng))
+    if likelihood is None and below is None and above is None:
+        return simulation
+    from zonal.simulation.readings import as_read
+
+    return as_read(simulation, likelihood, below, above)
 
 
 def _mean(f: Callable[[Floats], Floats], region: ProductRegion, feedback: Feedback) -> float:

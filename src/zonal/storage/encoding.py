@@ -48,6 +48,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {name: ("labels",) for name in ("Asked", 
 LEFT_OUT["Model"] = ("offsets", "unrelated")
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
+LATER = frozenset({"reading"})  # fields of events that are written only where they are used
 MIN_PACKED = 64  # integers in a tuple, from which on it is stored as an array
 MAX_BYTES = 1 << 29  # of all arrays read together: a few compressed bytes can claim to be far more
 TOO_LARGE = f"arrays of more than {MAX_BYTES} bytes cannot be stored in a file"
@@ -148,7 +149,8 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
     for part in LEFT_OUT.get(name, ()):
         if not held[part]:
             del held[part]
-    return {"$": name, **{part: encode(item, mark) for part, item in held.items()}}
+    items = ((part, item) for part, item in held.items() if part not in LATER or item is not None)
+    return {"$": name, **{part: encode(item, mark) for part, item in items}}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

@@ -327,4 +327,6 @@ def _is(value: Any, hint: Any) -> bool:
 
 def _has_parts(kind: type) -> bool:
     """Tell whether a class of ours has declared fields, and none but these."""
-    return kind.__module__.startswith("zonal.gp") and (is_dataclass(kind) or issubclass(kind, tuple))
+    return kind.__module__.startswith(("zonal.gp", "zonal.engine.events")) and (
+        is_dataclass(kind) or issubclass(kind, tuple)
+    )

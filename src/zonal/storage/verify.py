@@ -140,7 +140,8 @@ def _compared(event: Transaction) -> Parts:
 
 def _call(event: Transaction) -> events.Event | None:
     """Return the fact that shows which call made the event; None if it has no facts."""
-    beside = events.Split, events.Expanded, events.Fitted, events.ModelWarned, events.Signed, events.Recommended
+    beside: tuple[type, ...] = (events.Split, events.Expanded, events.Fitted, events.Approximated)
+    beside += (events.ModelWarned, events.Signed, events.Recommended)
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 

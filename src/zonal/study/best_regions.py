@@ -9,10 +9,10 @@ import numpy as np
 from zonal._types import Floats, Ints
 from zonal.engine import confidence
 from zonal.engine.policy import views
+from zonal.engine.windows import Obstacles
 from zonal.errors import require
 from zonal.kernels.feedback import footprints_of
 from zonal.study.queries import expected, smallest_regions
-from zonal.study.windows import Obstacles
 
 if TYPE_CHECKING:
     from zonal.study.study import Study

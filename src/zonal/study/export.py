@@ -39,6 +39,7 @@ def document(study: Study) -> str:
 
     def outcome_parts(outcome: Outcome) -> JsonObject:
         parts = {name: getattr(outcome, name) for name in ("state", "value", "sem", "note", "by")}
+        parts |= {name: part for name in ("limit", "exposure") if (part := getattr(outcome, name))}
         return {**parts, **({"when": timestamps[outcome.event]} if timestamps else {})}
 
     def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region | dict[str, str]]:
@@ -62,9 +63,11 @@ def document(study: Study) -> str:
 def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends, labels = study.settings.spends, label_columns(study)
+    counts = ["exposure"] if study.settings.likelihood is not None else []
     header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, *labels.values()]
-    rows = ([*_place(trial, spends), *_labels(trial, labels), None, None, None] for trial in trials)
-    return [[*header, "value", "sem", "note"], *rows]
+    empty = [None] * (3 + len(counts))
+    rows = ([*_place(trial, spends), *_labels(trial, labels), *empty] for trial in trials)
+    return [[*header, "value", *counts, "sem", "note"], *rows]
 
 
 def _labels(record: Trial | Observation, names: Iterable[str]) -> list[PlainCell]:
@@ -93,7 +96,7 @@ def outcomes(study: Study) -> list[Row]:
         [*_place(record, spends), *_labels(record, labels), *_became(record, past)]
         for record, past in history(study)
     ]
-    columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
+    columns = list(zip([*header, *SEEN, "exposure", "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(cell is not None for cell in column[1:])]
     return list(zip(*kept, strict=True))
 
@@ -101,11 +104,17 @@ def outcomes(study: Study) -> list[Row]:
 def _became(record: TrialRecord | Observation, past: Sequence[Outcome]) -> list[PlainCell]:
     """Return the cells of a trial or an observation that say what became of it."""
     *before, now = past
-    told = [outcome.value for outcome in before if outcome.value is not None]
-    earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+    told = [shown_value(outcome) for outcome in before if outcome.value is not None]
+    earlier = told[0] if len(told) == 1 else "; ".join(map(str, told)) or None
     seen = slope_of(record) or None, None if record.minus is None else written(record.minus)
     number = record.number if isinstance(record, Observation) else None
-    return [now.state, now.value, now.sem, now.note, *seen, number, earlier]
+    return [now.state, shown_value(now), now.sem, now.note, *seen, now.exposure, number, earlier]
+
+
+def shown_value(outcome: Outcome) -> float | str | None:
+    """Return a value, or a limit as text: "<0.5"."""
+    sign = {"": "", "below": "<", "above": ">"}[outcome.limit]
+    return f"{sign}{outcome.value!r}" if sign else outcome.value
 
 
 def slope_of(record: TrialRecord | Observation) -> str:

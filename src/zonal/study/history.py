@@ -8,13 +8,14 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
-from zonal.engine.events import Asked, Recommended, Told, Transaction
+from zonal.engine.events import Asked, Observed, Reading, Recommended, Told, Transaction
 from zonal.engine.off_grid import home_of
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
 from zonal.engine.state import State
 from zonal.engine.trial_history import Outcome, outcomes
 from zonal.errors import UnknownTrial, whole_number
+from zonal.gp.likelihoods import Limit
 from zonal.spaces import Node, ProductRegion, Region
 
 if TYPE_CHECKING:
@@ -127,14 +128,16 @@ def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     became = outcomes(state.events)
     for asked in state.asked:
         past = became[False, asked.number]
-        _, how, value, sem, note, _, time, labels = past[-1]
+        _, how, value, sem, note, _, time, reading, labels = past[-1]
         trial, difference = trial_of(state, asked), state.differences.get(asked.number)
         minus = None if difference is None else difference.minus
         if time is not None:
             trial = replace(trial, time=time, cost=paid(asked, time))
         if labels:
             trial = replace(trial, labels=labels)
-        yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
+        limit, exposure = qualities(reading)
+        told = {"value": value, "sem": sem, "note": note, "minus": minus, "limit": limit, "exposure": exposure}
+        yield TrialRecord(**vars(trial), state=how, **told), past  # type: ignore[arg-type]
 
 
 def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
@@ -142,7 +145,23 @@ def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outco
     became = outcomes(state.events) if state.observed else {}
     for number, (_, observed) in enumerate(state.observed):
         past = became[True, number]
-        value, sem = next((outcome.value, outcome.sem) for outcome in reversed(past) if outcome.value is not None)
+        value, sem, reading = next(
+            (outcome.value, outcome.sem, outcome.reading)
+            for outcome in reversed(past)
+            if outcome.value is not None
+        )
         note, minus = past[-1].note, observed.minus
         labels = past[-1].labels or observed.labels
-        yield Observation(number, observed.region, value, sem, note, minus, state.created.id, labels), past
+        kept = minus, state.created.id, *qualities(reading), labels
+        yield Observation(number, observed.region, value, sem, note, *kept), past
+
+
+def observation_of(study: Study, number: int, event: Observed) -> Observation:
+    """Return an observation as the user gets it when it came in."""
+    seen = event.region, event.value, event.sem, event.note, event.minus
+    return Observation(number, *seen, study.id, *qualities(event.reading), event.labels)
+
+
+def qualities(reading: Reading | None) -> tuple[Limit, float | None]:
+    """Return on which side of its value a reading lies, if it is a limit, and its exposure, if it is a count."""
+    return ("", None) if reading is None else (reading.limit, reading.exposure)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zonal._types import Floats
-from zonal.engine import commands
-from zonal.engine.events import Labels, Observed
+from zonal.engine.apply import counted_rewards
 from zonal.engine.labels import LabelsLike, checked_labels
 from zonal.engine.results import Observation
 from zonal.engine.state import State
@@ -18,9 +17,8 @@ from zonal.engine.trial_history import outcomes
 from zonal.errors import attribute, positive_number, require
 from zonal.gp.offsets import SOURCE, Label, OffsetSpec, Shifts, no_shifts, offsets_under, shifts_of
 from zonal.io.result_table import Cell, Listing, labelled, number
-from zonal.spaces import with_feedback
 from zonal.study.history import history
-from zonal.study.queries import region_of
+from zonal.study.observations import Measurement
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -110,44 +108,24 @@ def _shifts(state: State, spec: OffsetSpec, labels: list[Label]) -> Shifts:
     return every.take(slice(tracked.size, None))
 
 
-def observe_study(study: Study, other: Study, labels: LabelsLike, scale: float) -> list[Observation]:
-    """Record the averages of another study as observations of a source: see `Study.observe_study`."""
-    facts = facts_of_study(study, other, labels, scale)
-    with study._writing(partly=True):
-        first = len(study._state.observed)
-        study._commit(commands.observe(study._state, facts))
-    return list(study.observations[first:])
-
-
-def facts_of_study(study: Study, other: Study, labels: LabelsLike, scale: float) -> list[Observed]:
-    """Return the averages of another study as observations of a source, after checking."""
+def measurements_of(study: Study, other: Study, labels: LabelsLike, scale: float) -> list[Measurement]:
+    """Return the averages of another study as measurements of a source: see `Study.observe_study`."""
     is_study = isinstance(attribute(other, "_state"), State)
     require(is_study, "other must be a study", other, "Pass one that zn.Study made or opened.")
     given = checked_labels({SOURCE: other.path.stem if other.path else other.id} if labels is None else labels)
     able = SOURCE in study.settings.offsets and SOURCE in dict(given)
     fix = 'Make the study with offsets=["source"], and pass labels={"source": "2019"}.'
     require(able, "another study comes in as a source, with an offset", dict(given), fix)
-    factor = positive_number(scale, "scale")
-    facts = _facts(study, other, given, factor)
-    require(facts, "the other study has no averages", other.measured, "Measure something there first.")
-    return facts
-
-
-def _facts(study: Study, other: Study, labels: Labels, scale: float) -> list[Observed]:
-    """Return the averages of another study as observations."""
-    noise, facts = other._state.noise_std(), list[Observed]()
-    for record, (*_, now) in history(other):
-        by = record.region.feedback or other.settings.feedback
-        if now.value is None or record.minus is not None or by.slope:
-            continue
-        sem = now.sem
-        if sem is None:  # as given or learned there
-            if isinstance(record, Observation):
-                _, event = other._state.observed[record.number]
-                sem = event.noise / math.sqrt(event.time / other._state.created.time)
-            else:
-                row = other._state.asked[record.number].row
-                sem = float(noise[row]) / math.sqrt(record.time / other._state.created.time)
-        region = with_feedback(region_of(study, record.region), by)
-        facts.append(Observed(region, scale * now.value, scale * sem, 0.0, by, note=now.note, labels=labels))
-    return facts
+    factor, state = positive_number(scale, "scale"), other._state
+    learned, measurements = state.fit_state.fit.model.noise or 1.0, list[Measurement]()
+    names = {(isinstance(record, Observation), record.number): record for record, _ in history(other)}
+    for source, slot, (reward, variance, weight, _), _ in counted_rewards(state, state.history):
+        if slot in state.tracked.total_weights or names[source].minus is not None:
+            continue  # no average
+        record = names[source]
+        sem = math.sqrt(learned**2 / weight if variance is None else variance)
+        value, by = state.problem.sign * reward, record.region.feedback or other.settings.feedback
+        measurement = Measurement(record.region, factor * value, factor * sem, by, note=record.note)
+        measurements.append(measurement._replace(labels=dict(given)))
+    require(measurements, "the other study has no averages", other.measured, "Measure something there first.")
+    return measurements

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zonal.engine import checks, commands, select
+from zonal.engine import checks, commands, readings, select
 from zonal.engine.events import (
     Amended,
     Asked,
@@ -28,11 +29,11 @@ from zonal.engine.events import (
 )
 from zonal.engine.expand import Possible, possible
 from zonal.engine.labels import LabelsLike, checked_labels, merged, needed, planned_labels
+from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.engine.settings import RegionsLike, checked_feedback
+from zonal.engine.settings import RegionsLike
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, TrialError, UnknownTrial, listed, require, text, truth, whole_number
-from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
@@ -123,7 +124,7 @@ def _decided(
 def tell(
     study: Study,
     trial: Trial | int,
-    value: float,
+    given: RawReading,
     sem: float | None,
     note: str,
     time: float | None,
@@ -135,9 +136,12 @@ def tell(
     with study._writing(partly=True):
         state = study._state
         asked = asked_trial(study, trial)
-        value, sem = checks.measured(state, value, sem, note)
         spent = None if time is None else checks.time_spent(state, time)
-        fact = Told(asked.number, value, sem, note, spent, labels=merged(asked.labels, checked_labels(labels)))
+        region_asked = partial(state.region, asked.row)
+        took, differs = spent or asked.time, minus is not None
+        value, sem, reading = readings.checked(state, given, sem, note, region_asked, took, minus=differs)
+        fact = Told(asked.number, value, sem, note, spent, reading=reading)
+        fact = fact._replace(labels=merged(asked.labels, checked_labels(labels)))
         needed(state, fact.labels, "a reading")
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
@@ -160,12 +164,13 @@ def tell(
                 fact.minus,
                 asked.number,
                 note,
+                reading,
                 fact.labels,
             )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
-            _log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
+            log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
 
 
 def _more(
@@ -185,12 +190,13 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
         return False
     event, told = _told(study, asked.number, late)
     slopes = tuple(part for part in state.events[event] if isinstance(part, Observed) and part is not told)
-    was = earlier.value, earlier.sem, told.minus, slopes, earlier.labels
-    same = was == (fact.value, fact.sem, fact.minus, beside, fact.labels)
+    same = (earlier.value, earlier.sem, told.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
+    same = same and readings.alike(earlier.reading, fact.reading) and earlier.labels == fact.labels
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
-        f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {fact.value!r}. "
+        f"trial {asked.number} was told already ({readings.shown(earlier.value, earlier.reading)}) and cannot be "
+        f"told {readings.shown(fact.value, fact.reading)}. "
         "Use correct() if that was a mistake, observe() for a further measurement of its region."
     )
 
@@ -210,7 +216,7 @@ def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Told
 def correct(
     study: Study,
     trial: Trial | Observation | int,
-    value: float,
+    given: RawReading,
     sem: float | None,
     note: str,
     by: str | None,
@@ -220,12 +226,21 @@ def correct(
     with study._writing(partly=True):
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
-        by_which = study._state.observed[number][1].feedback if observed else None
-        value, sem = checks.measured(study._state, value, sem, note, by_which)
-        now = value, was.sem if sem is None else sem, note or was.note
+        state, before = study._state, was.reading
+        seen = state.observed[number][1] if observed else None
+        region_read = partial(state.region, state.asked[number].row) if seen is None else lambda: seen.region
+        took = (was.time or state.asked[number].time) if seen is None else seen.time
+        differs = number in state.differences if seen is None else seen.minus is not None
+        if given.exposure is None and before is not None and before.exposure is not None and sem is None:
+            given = given._replace(exposure=before.exposure)
+        error = was.sem if sem is None else sem
+        by_which = None if seen is None else seen.feedback
+        value, error, reading = readings.checked(state, given, error, note, region_read, took, by_which, differs)
+        now = value, error, note or was.note
         mended = merged(was.labels, checked_labels(labels))
-        if (*now, mended) != (was.value, was.sem, was.note, was.labels):
-            _amend(study, Corrected(number, observed, *now, _who(by), mended), value)
+        same = now == (was.value, was.sem, was.note) and mended == was.labels
+        if not same or not readings.alike(before, reading):
+            _amend(study, Corrected(number, observed, *now, _who(by), reading, mended), value)
 
 
 def retract(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:
@@ -275,7 +290,7 @@ def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Re
     region = state.observed[number][1].region if fact.observed else asked_region(state.asked[number])
     study._commit(commands.correct(state, [fact, *beside]))
     what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
-    _log_measurement(study, what, region, value)
+    log_measurement(study, what, region, value)
 
 
 def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
@@ -356,37 +371,7 @@ def claim_from(study: Study, number: int, by: str, worker: str) -> Trial | None:
         return trial_of(study._state, asked)
 
 
-def observe(
-    study: Study,
-    region: RegionLike,
-    value: float,
-    sem: float | None,
-    feedback: Feedback | None,
-    time: float | None,
-    minus: RegionLike | None,
-    note: str,
-    labels: LabelsLike = None,
-) -> Observation:
-    """Record an earlier or external measurement of any region: see `Study.observe`."""
-    with study._writing(partly=True):
-        of_region = region.feedback if isinstance(region, Region) else None
-        given = of_region if feedback is None else feedback
-        by = study.settings.feedback if given is None else checked_feedback(given, study.space)
-        seen = with_feedback(region_of(study, region), by)
-        other = None if minus is None else with_feedback(region_of(study, minus), by)
-        value, sem = checks.measured(study._state, value, sem, note, by=by)
-        checks.usable(study._state, seen, other, sem)
-        number = len(study._state.observed)
-        spent = checks.time_spent(study._state, time) or 1.0
-        given_labels = checked_labels(labels)
-        needed(study._state, given_labels, "an observation")
-        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note, labels=given_labels)
-        study._commit(commands.observe(study._state, [fact]))
-        _log_measurement(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, note, other, study.id, given_labels)
-
-
-def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
+def log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
         measured = f"{value:.6g} {study.settings.value_unit}".rstrip()

@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 JUDGE = 10  # measurements after the initial design before a learned model may stop the search
 FEWEST = 4  # smallest regions measured before it may
 MISFIT = 1.5  # residuals of the best measured regions, in what the models say: above it they may not
-REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
+REPLY = (
+    "value",
+    "sem",
+    "note",
+    "time",
+    "slopes",
+    "minus",
+    "below",
+    "above",
+    "exposure",
+)  # of `Study.tell`, which an instrument may return
 LONGEST_NOTE = 500  # characters of what is kept of an error
 
 log = logging.getLogger("zonal")
@@ -156,7 +166,8 @@ def reply(answer: Reading) -> Told:
     arguments, fix = dict(answer), f"Name any of {', '.join(REPLY)}; value is needed."
     for name in arguments:
         require(name in REPLY, f"an instrument cannot return {name!r}", arguments, fix)
-    require("value" in arguments, "an instrument must return a value", arguments, fix)
+    has_value = {"value", "below", "above"} & arguments.keys()
+    require(has_value, "an instrument must return a value", arguments, fix)
     return arguments
 
 
@@ -228,7 +239,7 @@ class RunSession:
     def tell(self, trial: Trial, answer: Reading) -> None:
         """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
         more: dict[str, Any] = dict(reply(answer))
-        value, sem = more.pop("value"), more.pop("sem", None)
+        value, sem = more.pop("value", None), more.pop("sem", None)
         try:
             self.study.tell(trial, value, sem, **more)
         except StudyFileError as error:

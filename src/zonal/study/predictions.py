@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from zonal._types import Floats
+from zonal.errors import probability as checked_probability
 from zonal.errors import reject, require
+from zonal.gp.likelihoods import Likelihood, ends
 from zonal.io.files import library
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
@@ -34,6 +36,8 @@ class Prediction(_Pair):
         The regions, if there are several.
     unit : str
         Of mean and std.
+    likelihood : Counts, Proportion or None
+        What was read.
 
     Examples
     --------
@@ -46,12 +50,33 @@ class Prediction(_Pair):
     True
     """
 
-    regions: tuple[Region, ...] = ()
+    _regions: Sequence[Region] | Callable[[], Sequence[Region]] = ()
     unit: str = ""
+    likelihood: Likelihood | None = None
 
-    def _of(self, regions: Sequence[Region], unit: str) -> Self:
-        self.regions, self.unit = tuple(regions), unit
+    def _of(
+        self,
+        regions: Sequence[Region] | Callable[[], Sequence[Region]],
+        unit: str,
+        likelihood: Likelihood | None = None,
+    ) -> Self:
+        self._regions, self.unit, self.likelihood = regions, unit, likelihood
         return self
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions, if there are several; many are made when they are first asked for."""
+        if not isinstance(self._regions, tuple):
+            self._regions = tuple(self._regions() if callable(self._regions) else self._regions)
+        return self._regions
+
+    def interval(self, probability: float = 0.9) -> tuple[Any, Any]:
+        """Return the ends of the central interval that holds each average with a probability, under the model.
+
+        It is normal; of rates it is that of a gamma distribution of this mean and std, of shares of a beta
+        distribution, so that no rate is negative.
+        """
+        return ends(self.likelihood, self.mean, self.std, checked_probability(probability, "probability"))
 
     def table(self) -> Listing:
         """Return a table of several regions: where each is, mean and standard deviation."""

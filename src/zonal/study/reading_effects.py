@@ -181,7 +181,7 @@ def of_row(state: State, row: int, time: float = 1.0, pending: bool = False) -> 
     if expected is not None:
         parts = [(1.0, slot), (-1.0, expected.reference)]
         return _effect(state, parts, expected.variance / weight, weight, pending)
-    variance, weight = state.problem.noise.of_reward(state.relative_noise.item(row), None, weight)
+    variance, weight = state.problem.noise.of_reward(state.noise_of_row(row), None, weight)
     return _effect(state, [(1.0, slot)], variance, weight, pending)
 
 
@@ -189,6 +189,11 @@ def of_region(state: State, region: Region, pending: bool = True) -> ReadingEffe
     """Return the effect of a reading of any region, as the study's feedback sees it."""
     slot, seen, noise = state.find_slot(region), state, state.problem.noise
     variance, weight = noise.of_reward(noise.for_time(noise.of_region(region), state.created.time), None)
+    likelihood = state.problem.settings.likelihood
+    if likelihood is not None and variance is not None:  # its noise follows from its rate
+        centred, _ = state.belief.predict(footprints_of([region], state.problem.target))
+        rate = state.problem.sign * (state.prior_mean + centred)
+        variance = float(likelihood.std(rate, np.array([1 / variance]))[0]) ** 2
     if slot is None:
         slot, seen = state.tracked.size, state.draft()
         keys = state.tracked.layout.keys(footprints_of([region], state.problem.target), register=False)

@@ -75,7 +75,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
     "points": ("table", "decimal", "coords", "weight", "smallest"),
     "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
-    "measurement": ("name", "unit", "feedback", "target", "noise"),
+    "measurement": ("name", "unit", "feedback", "target", "noise", "counts", "proportion"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
@@ -332,11 +332,27 @@ def _measurement(recipe: Recipe) -> Given:
             given["value_unit"] = text(words["unit"], "unit")
         if "noise" in words:
             given["noise"] = _noise(recipe, words["noise"])
+        if "counts" in words or "proportion" in words:
+            given["likelihood"] = _likelihood(recipe, words)
         if "feedback" in words:
             given["feedback"] = _feedback(recipe, words["feedback"])
         if "target" in words:
             given["target"] = _feedback(recipe, words["target"], "target")
     return given
+
+
+def _likelihood(recipe: Recipe, words: Words) -> zn.Counts | zn.Proportion:
+    fix = "Write counts = 10 (the exposure), counts = { per_weight = 10 }, or proportion = 20 (the cases)."
+    require("counts" not in words or "proportion" not in words, "readings are counts or proportions", words, fix)
+    if "proportion" in words:
+        n: Any = words["proportion"]
+        return zn.Proportion(n)
+    exposure: Any = words["counts"]
+    if not isinstance(exposure, Mapping):
+        return zn.Counts(exposure)
+    recipe.table(exposure, ("measurement", "counts"), ("per_weight",))
+    require("per_weight" in exposure, "counts must be an exposure, or one per weight", dict(exposure), fix)
+    return zn.Counts(exposure["per_weight"], per_weight=True)
 
 
 def _noise(recipe: Recipe, words: Json) -> float | zn.PerWeight:

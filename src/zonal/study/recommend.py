@@ -244,6 +244,7 @@ def _answers(
         centred, variance = state.belief.predict(footprints_of([region], state.problem.target))
         mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
         std[row] = math.sqrt(float(variance[0]))
+        mean[row], std[row] = state.problem.stated_as_numbers(mean[row], std[row])
 
     @cache
     def standing_of_nodes() -> list[Standing]:
@@ -281,6 +282,7 @@ def _answers(
                 _hang=partial(hang, rank),
                 unit=unit,
                 note=note,
+                likelihood=study.settings.likelihood,
             )
         )
     return answers

@@ -17,12 +17,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from zonal.engine import checks
 from zonal.engine.events import Corrected, Labels, Noted, Observed, Told
 from zonal.engine.labels import checked_labels, merged
+from zonal.engine.readings import SIGNS
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import checked_feedback
 from zonal.engine.trial_history import Outcome
 from zonal.errors import (
     LARGEST_STD,
     InvalidInput,
+    SeveralWrong,
     ZonalError,
     finite_number,
     from_margin,
@@ -30,6 +32,7 @@ from zonal.errors import (
     require,
     standard_deviation,
 )
+from zonal.gp.likelihoods import Limit
 from zonal.io.files import parsed, unescaped
 from zonal.io.tables import Numeral, Table
 from zonal.kernels.feedback import Slope
@@ -37,6 +40,7 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.study import operations, signatures
 from zonal.study.history import history
+from zonal.study.observations import Measurement
 from zonal.study.queries import region_of
 from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
@@ -64,15 +68,25 @@ class FilledRow:
     cells: Mapping[str, str] = field(compare=False)  # by the columns of `zonal ask`; numbers with a decimal point
     minus: Region | None = None
     time: float | None = None
+    limit: Limit = ""
+    exposure: float | None = None
     labels: Labels = ()
 
-    def repeats(self, value: float | None, sem: float | None) -> bool:
-        """Tell whether this value is known already: spreadsheets round, and an empty cell means no statement."""
-        return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What `Study.tell` takes in the place of a value: a value, or a limit; and the exposure of a count."""
+        name = self.limit or "value"
+        return {name: self.value, **({} if self.exposure is None else {"exposure": self.exposure})}
+
+    def repeats(self, was: TrialRecord | FilledRow | Outcome) -> bool:
+        """Tell whether this reading is known already: spreadsheets round, and an empty cell means no statement."""
+        same = self.limit == was.limit and self.exposure in (None, was.exposure)
+        same = same and _agrees(self.cells["value"], was.value)
+        return same and (self.sem is None or _agrees(self.cells["sem"], was.sem))
 
     def check(self, was: TrialRecord) -> None:
         """Raise if the trial was told already, with another value."""
-        same = was.value is None or self.repeats(was.value, was.sem)
+        same = was.value is None or self.repeats(was)
         fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
         require(same, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
 
@@ -84,9 +98,7 @@ class FilledRow:
         *before, now = past
         if now.state in ENDED:
             return _ended(now)
-        if self.repeats(now.value, now.sem) or not any(
-            self.repeats(outcome.value, outcome.sem) for outcome in before
-        ):
+        if self.repeats(now) or not any(map(self.repeats, before)):
             return ""
         return "was retracted" if now.value is None else f"was corrected to {now.value!r}"
 
@@ -95,11 +107,12 @@ class FilledRow:
         if was.value is None:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
-        sem = was.sem if self.repeats(value, was.sem) else self.sem
+        sem = was.sem if self.sem is None or _agrees(self.cells["sem"], was.sem) else self.sem
         labels = merged(was.labels, self.labels)
         now = replace(self, value=value, sem=sem, note=self.note or was.note, labels=labels)
-        same = (now.value, now.sem, now.note, labels) == (was.value, was.sem, was.note, was.labels)
-        return None if same else now
+        parts = [(told.value, told.sem, told.note, told.limit, told.labels) for told in (now, was)]
+        same = parts[0] == parts[1]
+        return None if same and now.exposure in (None, was.exposure) else now
 
 
 class NoteLeft(NamedTuple):
@@ -121,6 +134,7 @@ class Sheet(Generic[T]):
     notes: dict[int, str] = field(default_factory=dict)  # in such rows, by trial
     notes_left: dict[int, NoteLeft] = field(default_factory=dict)  # notes that are not kept, by trial
     outdated: dict[int, tuple[int, str]] = field(default_factory=dict)  # by trial: row, and what happened
+    taken: list[Observation] = field(default_factory=list)  # what was observed
 
 
 def told(
@@ -146,11 +160,18 @@ def told(
         sheet = answers(table, draft, correct, changed)
 
         def tell(number: int, filled: FilledRow) -> None:
-            more = {"minus": filled.minus, "time": filled.time, "labels": dict(filled.labels), "by": by}
-            draft.tell(number, filled.value, filled.sem, filled.note, **more)  # type: ignore[arg-type]
+            told = {
+                "minus": filled.minus,
+                "time": filled.time,
+                "by": by,
+                "labels": dict(filled.labels),
+                **filled.reading,
+            }
+            draft.tell(number, sem=filled.sem, note=filled.note, **told)
 
         def amend(number: int, filled: FilledRow) -> None:
-            draft.correct(number, filled.value, filled.sem, filled.note, labels=dict(filled.labels), by=by)
+            labels = dict(filled.labels)
+            draft.correct(number, sem=filled.sem, note=filled.note, labels=labels, by=by, **filled.reading)
 
         wrong = _rows_wrong(watched(sheet.new, "telling"), tell)
         wrong += _rows_wrong(watched(sheet.corrected, "correcting"), amend)
@@ -165,13 +186,7 @@ def told(
     return signatures.signed(study, None, key, kinds, change, lambda state, at: answers(table, study))
 
 
-def observed(
-    study: Study,
-    table: Table,
-    again: bool,
-    by: str | None = None,
-    watched: Callable[..., Any] = lambda things, what: things,
-) -> Sheet[Region]:
+def observed(study: Study, table: Table, again: bool, by: str | None = None, key: str = "") -> Sheet[Region]:
     """Add the earlier measurements of a sheet to a study, all or none; return what the sheet says.
 
     Rows that were told or observed before are taken only if `again`. `by` is who adds them.
@@ -179,16 +194,29 @@ def observed(
 
     def change(draft: Study) -> Sheet[Region]:
         sheet = earlier(table, draft)
-        taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
-
-        def observe(place: Region, filled: FilledRow) -> None:
-            more = {"minus": filled.minus, "note": filled.note, "labels": dict(filled.labels), "by": by}
-            draft.observe(place, filled.value, filled.sem, place.feedback, **more)  # type: ignore[arg-type]
-
-        refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
+        rows, measurements = to_observe(sheet, again)
+        try:
+            sheet.taken = draft._observe(measurements, by, key)
+        except SeveralWrong as error:
+            refuse_rows(table, [(rows[at] - 1, str(why)) for at, why in error.wrong], "taken in")
+        except ZonalError as error:
+            refuse_rows(table, [(row - 1, str(error)) for row in rows if len(rows) == 1], "taken in")
+            raise
         return sheet
 
     return operations.together(study, change)
+
+
+def to_observe(sheet: Sheet[Region], again: bool) -> tuple[list[int], list[Measurement]]:
+    """Return the rows, from 1, that the study does not have, or all if `again`, and what was measured in each."""
+    entries = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
+    measurements = [
+        Measurement(place, filled.value, filled.sem, place.feedback, None, filled.minus, filled.note)._replace(
+            labels=dict(filled.labels)
+        )
+        for place, filled in entries
+    ]
+    return [filled.row for _, filled in entries], measurements
 
 
 def _rows_wrong(
@@ -231,7 +259,8 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
         if was.value is not None and not correct:
             sheet.notes_left[number] = NoteLeft(row, "has a value", "correct")
         elif was.value is not None and answer is None:
-            noted[number] = FilledRow(was.value, None, note, row, {**cells, "value": repr(was.value)})
+            kept = {**cells, "value": repr(was.value)}
+            noted[number] = FilledRow(was.value, None, note, row, kept, limit=was.limit, exposure=was.exposure)
         elif was.value is None and (was.state == "pending" or not was.note or changed):
             sheet.notes[number] = note
         elif was.value is None:
@@ -270,7 +299,8 @@ def told_before(study: Study) -> dict[int, tuple[TrialRecord, list[Outcome]]]:
             was, before = trials[number]
             *_, now = whole = sorted([*before, *past], key=lambda outcome: outcome.event)
             note = now.note if now.value is not None else now.note or was.note
-            trials[number] = replace(was, state=now.state, value=now.value, sem=now.sem, note=note), whole
+            was = replace(was, value=now.value, sem=now.sem, limit=now.limit, exposure=now.exposure)
+            trials[number] = replace(was, state=now.state, note=note), whole
     return trials
 
 
@@ -286,11 +316,9 @@ def _ended(outcome: Outcome) -> str:
 def earlier(table: Table, study: Study) -> Sheet[Region]:
     """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
     space, feedback = study.space, study.settings.feedback
-    seen: dict[Any, list[tuple[float | None, float | None]]] = {}
+    seen: dict[Any, list[FilledRow | Outcome]] = {}
     for record, past in history(study):  # values that were corrected or retracted are known too
-        seen.setdefault(_sort(record.region, record.minus), []).extend(
-            (outcome.value, outcome.sem) for outcome in past
-        )
+        seen.setdefault(_sort(record.region, record.minus), []).extend(past)
     sheet: Sheet[Region] = Sheet()
 
     def read(cells: dict[str, str], row: int) -> None:
@@ -303,9 +331,9 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
             return
         checks.usable(study._state, region, minus, answer.sem)
         before = seen.setdefault(_sort(region, minus), [])
-        kind = sheet.repeated if any(answer.repeats(*measured) for measured in before) else sheet.new
+        kind = sheet.repeated if any(answer.repeats(was) for was in before) else sheet.new
         kind.append((region, replace(answer, minus=minus)))
-        before.append((answer.value, answer.sem))
+        before.append(answer)
 
     labels = label_columns(study)
     _every_row(table, space, ("value",), read, "taken in", texts=tuple(labels.values()))
@@ -358,7 +386,7 @@ def _every_row(
     rows = list(_rows(table, [*exact_columns(space), "moe", *texts], needed))
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
     margin = [] if "moe" in exact_columns(space) else ["moe"]  # an axis may be called like that
-    numeric = ("value", "sem", *margin, *more, *edges)
+    numeric = ("value", "sem", "exposure", *margin, *more, *edges)
     numbers = {name: table.pointed(name) for name in numeric if table.find(name) is not None}
     contents, wrong = [], []
     for at, cells in rows:
@@ -380,7 +408,15 @@ def refuse_rows(table: Table, wrong: Sequence[tuple[int, str]], done: str) -> No
 
 def _with_points(cells: dict[str, str], numbers: Mapping[str, Callable[[str, str], str]]) -> dict[str, str]:
     """Return the cells of a row with a decimal point in every number."""
-    return cells | {name: pointed(cells[name], CALLED.get(name, name)) for name, pointed in numbers.items()}
+    return cells | {
+        name: _pointed(cells[name], pointed, CALLED.get(name, name)) for name, pointed in numbers.items()
+    }
+
+
+def _pointed(cell: str, pointed: Callable[[str, str], str], what: str) -> str:
+    """Return a number, or a limit, with a decimal point."""
+    bare, limit = bare_limit(cell)
+    return {"": "", "below": "<", "above": ">"}[limit] + pointed(bare, what)
 
 
 def _with_sem(cells: dict[str, str], margin: str = "") -> dict[str, str]:
@@ -391,7 +427,7 @@ def _with_sem(cells: dict[str, str], margin: str = "") -> dict[str, str]:
 
 def _rows(table: Table, more: Sequence[str], needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the cells of each row that has any, of the columns that may be there and those that must."""
-    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *more))
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", "exposure", *SEEN, *more))
     columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
     for at in range(table.rows):
         cells = {name: _plain(column[at]) for name, column in columns.items()}
@@ -434,14 +470,37 @@ def _answer(
     """
     if cells["value"].casefold() in NOT_YET:
         return None
-    value, sem, spent = value_of(cells["value"]), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
+    bare, limit = bare_limit(cells["value"])
+    value, sem, spent = value_of(bare), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
+    exposure = exposure_of(cells.get("exposure", ""))
     given = checked_labels({name: cells[column] for name, column in labels.items() if cells.get(column)})
-    return FilledRow(value, sem, cells.get("note", ""), row, cells, time=spent, labels=given)
+    parts = row, cells | {"value": bare}, None, spent, limit, exposure, given
+    return FilledRow(value, sem, cells.get("note", ""), *parts)
+
+
+def bare_limit(cell: str) -> tuple[str, Limit]:
+    """Return the number of a cell such as "<0.5", and on which side of it the reading lies; "" if no limit."""
+    limit = SIGNS.get(cell.strip()[:1], "")
+    return (cell.strip()[1:].removeprefix("=").strip() if limit else cell), limit
+
+
+def reading_of(text: str) -> dict[str, Any]:
+    """Return a measured value, or a limit such as "<0.5", as arguments of `Study.tell`."""
+    bare, limit = bare_limit(text)
+    return {limit or "value": value_of(bare)}
+
+
+def exposure_of(cell: str) -> float | None:
+    """Return the exposure of a count from its text, None if it is empty."""
+    if cell.strip().casefold() in NOT_YET:
+        return None
+    fix = "Write a number above 0, or leave the cell empty."
+    return positive_number(_number(cell, "an exposure", fix), "an exposure")
 
 
 def value_of(cell: str) -> float:
     """Return a measured value from its text."""
-    fix = "Write a number such as 0.73, or leave the cell empty if there is none yet."
+    fix = "Write a number such as 0.73, a limit such as <0.5, or leave the cell empty if there is none yet."
     value = finite_number(_number(cell, "a value", fix), "a value", fix)
     require(abs(value) <= LARGEST_STD, "a value is too large", cell, fix)
     return value

@@ -39,6 +39,7 @@ from zonal.engine.events import (
     Unblocked,
 )
 from zonal.engine.labels import LabelsLike
+from zonal.engine.readings import RawReading
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
     Direction,
@@ -68,6 +69,7 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.files import file_path
 from zonal.io.hints import Named, hinting, missing
 from zonal.io.result_table import Listing
+from zonal.io.tables import read_table
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Policy
@@ -77,6 +79,7 @@ from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
 from zonal.study import (
+    observations,
     offsets,
     operations,
     optimize,
@@ -90,6 +93,7 @@ from zonal.study import (
 )
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
+from zonal.study.observations import NO_VALUE, Many, Measurement
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -170,6 +174,8 @@ class Study(metaclass=Named):
         Whether a reading far from what the models and the other readings expect is measured again before it is
         believed; see `suspects`. By default for the default policy, unless noise is 0. False for instruments that
         never err.
+    likelihood : Counts or Proportion, optional
+        What is read, if it is no number with Gaussian noise: f is a rate or a share then, and `noise` is left out.
 
     Examples
     --------
@@ -619,7 +625,7 @@ class Study(metaclass=Named):
     def tell(
         self,
         trial: Trial | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
@@ -628,6 +634,9 @@ class Study(metaclass=Named):
         minus: RegionLike | None = None,
         labels: LabelsLike = None,
         moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -642,7 +651,7 @@ class Study(metaclass=Named):
         trial : Trial or int
             The trial, or its number.
         value : float
-            The measured average.
+            The measured average; in a study with a `likelihood`, the count.
         sem : float, optional
             Standard error of this one measurement; the study's noise by default.
         note : str
@@ -663,6 +672,12 @@ class Study(metaclass=Named):
             offset.
         moe : float, optional
             In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
+        below, above : float, optional
+            In the place of a value: the reading lies below, or above, this limit of what can be read. As text,
+            "<0.5" is a value below 0.5.
+        exposure : float, optional
+            Of a count, over how much it was made; of a proportion, of how many cases. By default as the study's
+            `likelihood` says.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -676,14 +691,18 @@ class Study(metaclass=Named):
         >>> study.tell(trial, 0.7, sem=0.05, note="windy")
         >>> study.trials[0].value
         0.7
+        >>> study.tell(study.ask(), below=0.5)
+        >>> study.trials[1].limit
+        'below'
         """
+        given = RawReading(value, below, above, exposure)
         signatures.signed(
             self,
             by,
             key,
             Told,
             lambda study: operations.tell(
-                study, trial, value, from_margin(sem, moe), note, time, slopes, minus, labels
+                study, trial, given, from_margin(sem, moe), note, time, slopes, minus, labels
             ),
             signatures.nothing_again,
         )
@@ -691,10 +710,13 @@ class Study(metaclass=Named):
     def correct(
         self,
         trial: Trial | Observation | int,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         note: str = "",
         *,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
@@ -714,6 +736,8 @@ class Study(metaclass=Named):
             Standard error of this one measurement; by default as it was told.
         note : str
             A note kept with the trial, for example why; by default as it was told.
+        below, above, exposure : float, optional
+            As in `tell`.
         labels : mapping, optional
             Labels that were wrong; the others stay.
         by : str, optional
@@ -735,7 +759,9 @@ class Study(metaclass=Named):
             None,
             key,
             Corrected,
-            lambda study: operations.correct(study, trial, value, sem, note, by, labels),
+            lambda study: operations.correct(
+                study, trial, RawReading(value, below, above, exposure), sem, note, by, labels
+            ),
             signatures.nothing_again,
         )
 
@@ -948,31 +974,60 @@ class Study(metaclass=Named):
             signatures.claimed_again,
         )
 
-    def observe(
+    @overload
+    def observe(  # type: ignore[overload-overlap]  # without value, below and above, several are passed
         self,
         region: RegionLike,
-        value: float,
+        value: float | str | None = None,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,
         time: float | None = None,
         minus: RegionLike | None = None,
         moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
         note: str = "",
         labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
-    ) -> Observation:
-        """Record an earlier or external measurement of any region; it costs no budget.
+    ) -> Observation: ...
+    @overload
+    def observe(
+        self, region: Many | str | os.PathLike[str], *, by: str | None = None, key: str = ""
+    ) -> list[Observation]: ...
+    def observe(
+        self,
+        region: Any,
+        value: Any = NO_VALUE,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        *,
+        time: float | None = None,
+        minus: RegionLike | None = None,
+        moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
+        note: str = "",
+        labels: LabelsLike = None,
+        by: str | None = None,
+        key: str = "",
+    ) -> Observation | list[Observation]:
+        """Record earlier or external measurements of any regions, one or many; they cost no budget.
 
-        `correct` and `retract` accept the `Observation` that is returned.
+        `correct` and `retract` accept the `Observation` that is returned. Many are taken together, all or none,
+        and the model is learned once, after the last.
 
         Parameters
         ----------
-        region : Region, or what ``space.region`` takes
+        region : Region, or what ``space.region`` takes; without `value` many measurements
             A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
             ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
-            parts.
+            parts. Many measurements are a list of (region, value) or (region, value, sem), of mappings with these
+            parameters' names, or of another study's observations; a data frame or table with the columns of a
+            sheet; or the name of a file with a sheet, whose rows that the study has already are left out.
         value : float
             Its measured average.
         sem : float, optional
@@ -986,6 +1041,8 @@ class Study(metaclass=Named):
             The value is a difference: the region minus this one. Its standard error is required.
         moe : float, optional
             In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
+        below, above, exposure : float, optional
+            As in `tell`.
         note : str
             A note kept with the observation.
         labels : mapping, optional
@@ -994,7 +1051,7 @@ class Study(metaclass=Named):
         by : str, optional
             Who measured it, kept in the history.
         key : str
-            The caller's name for this request; repeating it returns the same observation.
+            The caller's name for this request; repeating it returns the same observations.
 
         Examples
         --------
@@ -1004,15 +1061,27 @@ class Study(metaclass=Named):
         0
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
+        >>> len(study.observe([([(0.5, 0.6)], 0.3), {"region": [(0.7, 0.8)], "value": 0.1, "sem": 0.05}]))
+        2
         """
+        if value is not NO_VALUE or below is not None or above is not None:
+            value = None if value is NO_VALUE else value
+            parts = sem, feedback, time, minus, note, below, above, exposure, moe, labels
+            return self._observe([Measurement(region, value, *parts)], by, key)[0]
+        observations.check_alone(sem, feedback, time, minus, note, exposure, moe, labels)
+        if isinstance(region, str | os.PathLike):
+            from zonal.study import sheets
+
+            return sheets.observed(self, read_table(Path(region)), again=False, by=by, key=key).taken
+        return self._observe(observations.measurements_in(self, region), by, key)
+
+    def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
         return signatures.signed(
             self,
             by,
             key,
             Observed,
-            lambda study: operations.observe(
-                study, region, value, from_margin(sem, moe), feedback, time, minus, note, labels
-            ),
+            lambda study: observations.observe(study, measurements),
             signatures.observed_again(self),
         )
 
@@ -1054,14 +1123,7 @@ class Study(metaclass=Named):
         >>> [seen.value for seen in study.observe_study(earlier, labels={"source": "2019"})]
         [0.7]
         """
-        return signatures.signed(
-            self,
-            by,
-            key,
-            Observed,
-            lambda study: offsets.observe_study(study, other, labels, scale),
-            signatures.all_observed_again(self),
-        )
+        return self._observe(offsets.measurements_of(self, other, labels, scale), by, key)
 
     def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None, key: str = "") -> list[Trial]:
         """Forbid a region that turned out not to be measurable, or not to be wanted.
@@ -1396,7 +1458,12 @@ class Study(metaclass=Named):
         return queries.outlook(self, n)
 
     def above(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
@@ -1413,6 +1480,9 @@ class Study(metaclass=Named):
         sigma : float, optional
             Instead of a probability: by how many standard deviations the mean must lie beyond the threshold. The
             regions are then in this order.
+        every : bool
+            Judge all regions of the smallest size, also those that the tree was never split into: a whole map.
+            Where regions are products over axes.
 
         Examples
         --------
@@ -1422,16 +1492,21 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.above(0.7)]
         ['x 0.75..1']
         """
-        return queries.beyond(self, "above", threshold, probability, sigma)
+        return queries.beyond(self, "above", threshold, probability, sigma, every)
 
     def below(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average is below a threshold, the most probable first.
 
         Parameters
         ----------
-        threshold, probability, sigma
+        threshold, probability, sigma, every
             As for `above`.
 
         Examples
@@ -1442,7 +1517,7 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.below(0.3)]
         ['x 0..0.25']
         """
-        return queries.beyond(self, "below", threshold, probability, sigma)
+        return queries.beyond(self, "below", threshold, probability, sigma, every)
 
     def probability(
         self,

@@ -299,6 +299,8 @@ def table(study: Study, earlier: bool) -> Listing:
         "region": _attributes(regions, "name"),
         labelled(study.settings.value_name, unit): _attributes(outcomes, "value"),
         labelled("sem", unit): _attributes(outcomes, "sem"),
+        "limit": _attributes(outcomes, "limit"),
+        "exposure": _attributes(outcomes, "exposure"),
         "slope": _attributes(_attributes(regions, "feedback"), "slope", ""),
         "minus": _attributes(_attributes(records, "minus"), "name", ""),
         "replicate": _attributes(records, "replicate"),
@@ -315,7 +317,7 @@ def table(study: Study, earlier: bool) -> Listing:
         columns["who"] = _attributes(outcomes, "by")
         columns["when"] = [times.get(at, "")[:19].replace("T", " ") for at in _attributes(outcomes, "event")]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
-    left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
+    left_out = {labelled("sem", unit), "limit", "exposure", "slope", "minus", "observation", "note", "who", "when"}
     shown = {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}}
     title = counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else "")
     return Listing(title, joined(shown, regions, "trial"))

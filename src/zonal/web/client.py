@@ -24,15 +24,17 @@ from zonal._types import Json
 from zonal.engine import checks
 from zonal.engine.events import Transaction
 from zonal.engine.labels import LabelsLike, checked_labels, planned_labels
+from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, require
 from zonal.io.hints import hinting
+from zonal.kernels.feedback import Feedback
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.history import trial_of
-from zonal.study.offsets import facts_of_study
+from zonal.study.history import observation_of, trial_of
+from zonal.study.observations import Measurement
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
@@ -46,7 +48,7 @@ MEANT = {
     f"/problems/{slug}": StudyFileError if kind is Unknown else kind for kind, (_, slug, _) in STATUSES.items()
 }
 FAILED = "Pass a finite number; fail() is for what could not be measured."
-Changed = list[Trial] | Observation | int | None  # what a method that changes a study returns
+Changed = list[Trial] | list[Observation] | Observation | int | None  # what a method that changes a study returns
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -248,8 +250,7 @@ class Remote(Study):
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
-        parts = event.region, event.value, event.sem, event.note, event.minus, self.id, event.labels
-        return Observation(number, *parts)
+        return observation_of(self, number, event)
 
     def _ask(
         self,
@@ -268,32 +269,6 @@ class Remote(Study):
         answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), labels=planned, **now)
         return [self._trial(trial) for trial in answer]
 
-    def observe_study(
-        self,
-        other: Study,
-        *,
-        labels: LabelsLike = None,
-        scale: float = 1.0,
-        by: str | None = None,
-        key: str = "",
-    ) -> list[Observation]:
-        """Record all averages of another study, each as one request; with a key they may be repeated."""
-        token = errors.text(key, "key") or uuid.uuid4().hex
-        facts = facts_of_study(self, other, labels, scale)
-        return [
-            self.observe(
-                fact.region,
-                fact.value,
-                fact.sem,
-                fact.feedback,
-                note=fact.note,
-                labels=dict(fact.labels),
-                by=by,
-                key=f"{token} {at}",
-            )
-            for at, fact in enumerate(facts)
-        ]
-
     def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
         token = errors.text(key, "key") or uuid.uuid4().hex
         answer = self._line.post(f"/trials/{number}/claim", True, by=by, worker=worker, key=token)
@@ -303,6 +278,19 @@ class Remote(Study):
         """Add `n` measurements, or that cost, to the budget."""
         token = errors.text(key, "key") or uuid.uuid4().hex
         self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
+
+    def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
+        sent, wrong = list[dict[str, Any]](), list[tuple[int, ZonalError]]()
+        for at, measurement in enumerate(measurements):
+            try:
+                sent.append(_sent(self, measurement))
+            except ZonalError as error:
+                wrong.append((at, error))
+        if wrong:
+            raise errors.SeveralWrong(wrong, len(measurements))
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        answer = self._line.post("/observations", True, measurements=sent, by=by or person(), key=token)
+        return [self._observation(number) for number in answer["observations"]]
 
     def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
         token = errors.text(key, "key") or uuid.uuid4().hex
@@ -321,20 +309,16 @@ def _over_http(route: Route) -> Callable[..., Changed]:
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Changed:
         fields = signature.bind(study, *arguments, **named).arguments
+        if route.operation == "observe" and "value" not in fields:
+            several: Changed = word(study, *arguments, **named)  # many: `_observe`
+            return several
         of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]
         number = study._number(of, "observation" in route.fields)
-        by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
-        by = of.region.feedback if isinstance(of, Observation) else by
         seen = getattr(fields.get("region"), "feedback", None)
-        if route.operation == "observe" and by is None and seen is not None:
-            by = fields["feedback"] = checked_feedback(seen, study.space)
-        if "moe" in fields:
-            fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
-        for name, called in (("value", "a measured value"), ("sem", "sem")):
-            if fields.get(name) is not None:
-                fields[name] = checks.bare(study.settings, fields[name], called, by)
-        fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
+        if route.operation == "observe" and fields.get("feedback") is None and seen is not None:
+            fields["feedback"] = seen
+        fields = _plain(study, fields, of.region.feedback if isinstance(of, Observation) else None)
         if route.fields.get("by") is BY["by"]:
             fields["by"] = fields.get("by") or person()
         if not again and "key" in route.fields:
@@ -350,6 +334,29 @@ def _over_http(route: Route) -> Callable[..., Changed]:
         return allowed
 
     return call
+
+
+def _plain(study: Remote, fields: Mapping[str, Any], by: Feedback | None = None) -> dict[str, Any]:
+    """Return the arguments of a call as they are sent; quantities are in the unit of what `by` measures."""
+    feedback = fields.get("feedback")
+    by, fields = by if feedback is None else checked_feedback(feedback, study.space), {**fields}
+    if "moe" in fields:
+        fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
+    if isinstance(fields.get("value"), str):  # "<0.5"
+        number_of, limit = RawReading(fields.pop("value")).number()
+        fields[limit or "value"] = number_of
+    for name in ("value", "below", "above", "sem"):
+        if fields.get(name) is not None:
+            called = "a measured value" if name == "value" else name
+            fields[name] = checks.bare(study.settings, fields[name], called, by)
+    return fields | {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
+
+
+def _sent(study: Remote, given: Measurement) -> dict[str, Any]:
+    """Return one of many measurements as it is sent."""
+    seen = getattr(given.region, "feedback", None) if given.feedback is None else given.feedback
+    sent = _plain(study, given._replace(feedback=seen)._asdict())
+    return {name: value for name, value in sent.items() if value not in (None, "")}
 
 
 def _slopes(study: Remote, given: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]:
@@ -370,7 +377,10 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         None if feedback is None else encode(checked_feedback(feedback, study.space))
     ),
     "region": lambda study, region: described(region_of(study, region)),
-    "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
+    "value": lambda study, value: None if value is None else errors.finite_number(value, "a value", FAILED),
+    "below": lambda study, limit: None if limit is None else errors.finite_number(limit, "below"),
+    "above": lambda study, limit: None if limit is None else errors.finite_number(limit, "above"),
+    "exposure": lambda study, exposure: None if exposure is None else errors.positive_number(exposure, "exposure"),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
     "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),

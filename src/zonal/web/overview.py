@@ -165,6 +165,7 @@ class StudyOverview:
             "policy": self._events(Created)[0].policy,
             "feedback": repr(settings.feedback),
             "target": repr(settings.judged),
+            "likelihood": None if settings.likelihood is None else repr(settings.likelihood),
             "pending": pending,
             "forbidden": self._forbidden(),
             "labels": list(settings.offsets),
@@ -212,6 +213,7 @@ class StudyOverview:
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
             "minus": {str(trial.number): minus[trial.number] for trial in asked if trial.number in minus},
+            **_qualities([past[-1] for past in pasts], first),
             "earlier": {
                 str(at): values for at, past in enumerate(pasts, first) if (values := self._earlier(past))
             },
@@ -239,7 +241,7 @@ class StudyOverview:
         for number, event in enumerate(self._events(Observed)):
             past = self._outcomes[True, number]
             valued = next(outcome for outcome in reversed(past) if outcome.value is not None)
-            last = _outcome(past[-1]._replace(value=valued.value, sem=valued.sem))
+            last = _outcome(past[-1]._replace(value=valued.value, sem=valued.sem, reading=valued.reading))
             place_of: dict[str, Json] = {"region": place(event.region, -1), "slope": event.feedback.slope}
             minus = "" if event.minus is None else event.minus.name
             observations.append({**last, "ended": self.times[past[0].event], **place_of, "minus": minus})
@@ -259,7 +261,17 @@ def _spent(asked: list[Asked], times: list[float | None]) -> dict[str, list[floa
 
 
 def _outcome(outcome: Outcome) -> Mapping[str, Json]:
-    return {"state": outcome.state, "value": outcome.value, "sem": outcome.sem, "note": outcome.note}
+    parts = {"state": outcome.state, "value": outcome.value, "sem": outcome.sem, "note": outcome.note}
+    return parts | {name: part for name in ("limit", "exposure") if (part := getattr(outcome, name))}
+
+
+def _qualities(last: list[Outcome], first: int) -> Mapping[str, Mapping[str, Json]]:
+    """Return on which side readings that are limits lie, and the exposures of counts, by trial."""
+    columns = {
+        name: {str(at): part for at, outcome in enumerate(last, first) if (part := getattr(outcome, name))}
+        for name in ("limit", "exposure")
+    }
+    return {name: column for name, column in columns.items() if column}
 
 
 def described(region: Region) -> Json:

@@ -84,7 +84,14 @@ KEY = {"key": described_as("As the header Idempotency-Key: repeating the request
 SIGNED = {"by": described_as("Who does it; kept in the history.", **TEXT), **KEY}
 TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
 LABELS = {"labels": described_as('Labels of the reading: {"plate": 3, "day": "Mon"}.', type="object")}
-MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
+MEASURED = {
+    "value": NUMBER,
+    "sem": NUMBER,
+    "note": TEXT,
+    "below": described_as("In the place of a value: the reading lies below this limit.", **NUMBER),
+    "above": described_as("In the place of a value: the reading lies above this limit.", **NUMBER),
+    "exposure": described_as("Of a count: over how much it was made; of a proportion: how many cases.", **NUMBER),
+}
 SLOPES = {
     "slopes": described_as('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')
 }
@@ -96,6 +103,7 @@ LIMIT = {
     "sigma": described_as(
         "Instead of a probability: least distance from the threshold, in standard deviations.", **NUMBER
     ),
+    "every": described_as("Judge all smallest regions, not only the leaves of the tree.", **YES),
     "patches": described_as("Join regions that touch.", **YES),
     "within": described_as("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
 }
@@ -114,12 +122,12 @@ ROUTES = (
           {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW,
            "labels": described_as("Labels of the readings to come: one object for all trials, or a list.")}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
-          {**MEASURED, **TIME, **SLOPES, **MINUS, **LABELS, **SIGNED}, ("value",), ""),
+          {**MEASURED, **TIME, **SLOPES, **MINUS, **LABELS, **SIGNED}, (), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY, **KEY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
-          {**MEASURED, **LABELS, **BY, **KEY, **OF_TRIAL}, ("value",), ""),
+          {**MEASURED, **LABELS, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/set-aside", "set_aside", "Let a reading no longer count, as a gross error.",
@@ -136,8 +144,12 @@ ROUTES = (
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **LABELS, **SIGNED}, ("region", "value"),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **LABELS, **SIGNED}, ("region",),
           "observation"),
+    Route("POST", "/observations", "", "Record many measurements made outside the study, all or none.",
+          {"measurements": {"type": "array", "maxItems": MAX_LISTED, "items": described_as(
+              "As the body of observe, without by and key.", type="object", required=["region", "value"])},
+           **SIGNED}, ("measurements",)),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
           {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
     Route("POST", "/allow", "allow", "Take back all failures within a region, and what was forbidden there.",

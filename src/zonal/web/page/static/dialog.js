@@ -86,6 +86,13 @@ export function numeric(text, what, field, needed = true, example = undefined) {
   return read.value;
 }
 
+/** What somebody typed as a reading, as fields to send, or an error at its field. */
+export function measured(text, field) {
+  const read = words.reading(text ?? "", "A value");
+  if (read.error) throw new Mistyped(read.error, field);
+  return read.measured;
+}
+
 /** A whole number from 1 on, or an error at its field. */
 export function counted(text, what, field) {
   const n = numeric(text, what, field, true, "4");

@@ -74,6 +74,10 @@ export class HistoryView {
       height = 250;
     if (!width) return;
     this.field.style.height = `${height}px`;
+    // of counts, the rates that they stand for
+    const values = trials.value.map((v, i) =>
+      v === null ? v : v / (trials.exposure?.[trials.number[i]] ?? 1),
+    );
     this.marks.setAttribute("viewBox", `0 0 ${width} ${height}`);
     let low = Infinity,
       high = -Infinity;
@@ -81,8 +85,8 @@ export class HistoryView {
       if (v < low) low = v;
       if (v > high) high = v;
     };
-    const counts = (i) => trials.value[i] !== null && trials.state[i] !== "set aside";
-    trials.value.forEach((v, i) => {
+    const counts = (i) => values[i] !== null && trials.state[i] !== "set aside";
+    values.forEach((v, i) => {
       if (counts(i)) {
         take(v - (trials.sem[i] ?? 0));
         take(v + (trials.sem[i] ?? 0));
@@ -120,9 +124,9 @@ export class HistoryView {
     trials.number.forEach((n, i) => {
       const px = x.px(n).toFixed(1);
       if (counts(i)) {
-        dots += `M${px} ${cut(trials.value[i])}h0`;
+        dots += `M${px} ${cut(values[i])}h0`;
         if (trials.sem[i])
-          errors += `M${px} ${cut(trials.value[i] - trials.sem[i])}V${cut(trials.value[i] + trials.sem[i])}`;
+          errors += `M${px} ${cut(values[i] - trials.sem[i])}V${cut(values[i] + trials.sem[i])}`;
       } else if (trials.state[i] === "pending") ticks += `M${px} ${y.from - 9}v8`;
       else crosses += `M${x.px(n) - 3} ${y.from - 9}l6 6m0 -6l-6 6`;
     });

@@ -1,5 +1,5 @@
 // Measurements from outside the study, and sheets that were filled in.
-import { dialogue, input, numeric } from "./dialog.js";
+import { dialogue, input, measured, numeric } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 import * as words from "./words.js";
 
@@ -13,7 +13,7 @@ export function observed(page) {
   const send = (typed) =>
     page.send("observe", {
       region: typed.region,
-      value: numeric(typed.value, "A value", "value"),
+      ...measured(typed.value, "value"),
       sem: numeric(typed.sem, "A standard error", "sem", false),
       note: typed.note,
       ...(head.labels.length ? { labels: labels(typed) } : {}),

@@ -105,7 +105,9 @@ function form(page, now) {
         class: "value",
         required: true,
       }),
-      field("sem", "standard error", { inputmode: "decimal" }, true),
+      study.head.likelihood
+        ? field("exposure", "exposure, if another", { inputmode: "decimal" }, true)
+        : field("sem", "standard error", { inputmode: "decimal" }, true),
     ),
     h(
       "div",
@@ -335,25 +337,31 @@ let labelled = {};
 /** Read the form, or say what is wrong: {measured} or {field, text}. */
 function read(draft, offsets) {
   const wrong = (field, text) => ({ field, text });
-  const value = words.typed(draft.value, "A value");
+  const value = words.reading(draft.value, "A value");
   if (value.error) {
     return wrong(
       "value",
       draft.value.trim() ? value.error : "Write the measured value. If there is none, press “It failed”.",
     );
   }
-  const sem = draft.sem.trim() ? words.typed(draft.sem, "A standard error", "0.02") : { value: null };
+  const sem = draft.sem?.trim() ? words.typed(draft.sem, "A standard error", "0.02") : { value: null };
   if (sem.error) return wrong("sem", sem.error);
   if (sem.value !== null && !(sem.value > 0)) {
     return wrong("sem", `A standard error must be positive; got ${draft.sem}.`);
   }
   const time = draft.time?.trim() ? words.typed(draft.time, "A time", "30") : { value: null };
   if (time.error) return wrong("time", time.error);
+  const exposure = draft.exposure?.trim()
+    ? words.typed(draft.exposure, "An exposure", "10")
+    : { value: null };
+  if (exposure.error) return wrong("exposure", exposure.error);
+  const measured = { ...value.measured, sem: sem.value, note: draft.note, time: time.value };
+  if (exposure.value !== null) measured.exposure = exposure.value;
   const labels = Object.fromEntries(offsets.map((name, i) => [name, draft[`label-${i}`].trim()]));
   const missing = offsets.findIndex((name) => !labels[name]);
   if (missing >= 0) return wrong(`label-${missing}`, `Write the ${offsets[missing]} of this reading.`);
-  const measured = { value: value.value, sem: sem.value, note: draft.note, time: time.value };
-  return { measured: offsets.length ? { ...measured, labels } : measured };
+  if (offsets.length) measured.labels = labels;
+  return { measured };
 }
 
 async function submit(page, event) {
@@ -369,7 +377,8 @@ async function submit(page, event) {
   if (!measured) return refuse(field, text);
   const now = study.head.pending.find((trial) => trial.trial === view.current);
   if (!now) return;
-  const off = unlikely(study, now.region.row, measured.value, measured.sem);
+  const plain = measured.value !== undefined && !study.head.likelihood; // neither a limit nor a count
+  const off = plain ? unlikely(study, now.region.row, measured.value, measured.sem) : 0;
   if (off && !view.sure) {
     // what is very unlikely is asked about once: a slip of the point is the usual reason
     const far = off > 99 ? "very far" : `${Math.round(off)} standard deviations`;

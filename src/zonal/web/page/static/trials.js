@@ -1,5 +1,5 @@
 // The trials, newest first, with correct and retract; and measurements from outside.
-import { dialogue, input, numeric } from "./dialog.js";
+import { dialogue, input, measured } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 import { observed } from "./outside.js";
 import { enterTrial, takeOver } from "./pending.js";
@@ -127,7 +127,9 @@ function line(page, i, axes, prices, columns) {
         ),
       )
     : [h("td", { class: head.space.kind === "sequences" ? "where mono" : "where" }, where(study, i))];
-  const before = t.earlier[n]?.map((value) => words.exact(value.value)).join(", ");
+  const before = t.earlier[n]
+    ?.map((value) => `${words.signOf(value.limit)}${words.exact(value.value)}`)
+    .join(", ");
   return h(
     "tr",
     { class: GONE.includes(state) ? "gone" : null, id: `trial-${n}` },
@@ -136,7 +138,9 @@ function line(page, i, axes, prices, columns) {
     h(
       "td",
       { class: "num val" },
-      t.value[i] !== null && h("b", { title: words.exact(t.value[i]) }, words.short(t.value[i])),
+      t.value[i] !== null &&
+        h("b", { title: words.exact(t.value[i]) }, `${words.signOf(t.limit?.[n])}${words.short(t.value[i])}`),
+      t.exposure?.[n] && h("span", { class: "sub" }, ` of ${words.short(t.exposure[n])}`),
       t.minus[n] && h("span", { class: "sub" }, ` less ${t.minus[n]}`),
       before && h("del", { title: "before the correction" }, ` ${before}`),
     ),
@@ -242,7 +246,7 @@ function change(page, i, retract) {
       : "The search goes on with the new value. The journal keeps the old one.");
   const value =
     !retract &&
-    input("value", words.labelled(head.value.name, of), String(t.value[i]), false, {
+    input("value", words.labelled(head.value.name, of), `${words.signOf(t.limit?.[n])}${t.value[i]}`, false, {
       class: "value",
       inputmode: "decimal",
     });
@@ -254,9 +258,7 @@ function change(page, i, retract) {
     (typed) =>
       page.send(
         `trials/${n}/${retract ? "retract" : "correct"}`,
-        retract
-          ? { note: typed.note }
-          : { value: numeric(typed.value, "A value", "value"), note: typed.note },
+        retract ? { note: typed.note } : { ...measured(typed.value, "value"), note: typed.note },
       ),
   );
 }

@@ -182,6 +182,17 @@ export function typed(text, what, example = "0.73") {
   return wrong(`Write a number such as ${example}.`);
 }
 
+/** A reading that somebody typed: a number, or a limit such as "<0.5" that it lies beyond. {measured} or {error}. */
+export function reading(text, what) {
+  const sign = /^\s*([<>≤≥])=?/.exec(text);
+  const read = typed(sign ? text.slice(sign[0].length) : text, what);
+  if (read.error) return read;
+  const name = sign ? ("<≤".includes(sign[1]) ? "below" : "above") : "value";
+  return { measured: { [name]: read.value }, value: read.value, limit: sign ? name : "" };
+}
+/** The sign of a limit. */
+export const signOf = (limit) => ({ below: "<\u202f", above: ">\u202f" })[limit] ?? "";
+
 /** A moment in the reader's own time, to the minute; what comes from the server is in UTC. */
 export function local(when) {
   if (!when) return "";
