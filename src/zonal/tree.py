@@ -151,10 +151,10 @@ class Nodes:
 class Rewards(Protocol):
     """The rewards told of each footprint, by slot."""
 
-    def n_told(self, slot: int) -> int:
+    def n_told(self, slot: int, more: Sequence[int] = ()) -> int:
         """Return how many trials were told as averages of a footprint."""
 
-    def told_mean(self, slot: int, noise: float) -> tuple[float, float]:
+    def told_mean(self, slot: int, noise: float, more: Sequence[int] = ()) -> tuple[float, float]:
         """Return the precision-weighted mean of these, and its noise variance."""
 
 
@@ -194,17 +194,18 @@ class Tree(Nodes):
         learned_noise: Floats | float,
         counts: Mapping[int, int],
         pending: Mapping[int, Pending],
+        label_slots: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         """Add columns to a table of nodes.
 
         `measured_slots` has the footprint that is measured of each node; `learned_noise`, by row if it differs, is
         the noise of a reward of weight 1 where it is learned; `counts` has the number of trials told, as averages
-        or differences, by row.
+        or differences, by row; `label_slots` has further footprints, those measured with labels, by row.
         """
         self.__dict__ = {**vars(nodes)}  # its columns
         self.mean, self.std, self.noise = _frozen(mean), _frozen(std), _frozen(noise)
         self._rewards, self._measured_slots, self._learned_noise = rewards, measured_slots, learned_noise
-        self._counts, self.pending = counts, pending
+        self._counts, self.pending, self._label_slots = counts, pending, label_slots or {}
 
     def _twin(self) -> Tree:
         """Return a copy that shares all columns."""
@@ -247,6 +248,7 @@ class Tree(Nodes):
             self._learned_noise,
             self._counts,
             self.pending,
+            self._label_slots,
         )
 
     def without(self, left_out: Flags) -> Tree:
@@ -280,7 +282,7 @@ class Tree(Nodes):
         """Trials told as averages."""
         numbers = np.zeros(self.size, dtype=np.int64)
         for row in self._counts:
-            numbers[row] = self._rewards.n_told(self._measured_slots.item(row))
+            numbers[row] = self._rewards.n_told(self._measured_slots.item(row), self._label_slots.get(row, ()))
         return _frozen(numbers)
 
     @property
@@ -293,9 +295,13 @@ class Tree(Nodes):
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the precision-weighted mean of the rewards told of some nodes, and its standard error."""
-        noise = np.broadcast_to(self._learned_noise, self.size)[rows]
-        pairs = zip(self._measured_slots[rows].tolist(), noise.tolist(), strict=True)
-        told = [self._rewards.told_mean(slot, noise) for slot, noise in pairs]
+        slots, more = (
+            self._measured_slots[rows].tolist(),
+            [self._label_slots.get(row, ()) for row in rows.tolist()],
+        )
+        noise = np.broadcast_to(self._learned_noise, self.size)[rows].tolist()
+        every = zip(slots, noise, more, strict=True)
+        told = [self._rewards.told_mean(slot, of_row, others) for slot, of_row, others in every]
         mean, variance = np.array(told, dtype=float).reshape(-1, 2).T
         return mean, np.sqrt(variance)
 

@@ -356,6 +356,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "create", "open", "save", "replay", "path", "refresh", "snapshot", "plot", "refine", "optimize",  # local
         "table", "top", "events", "timestamps", "observations", "blocked", "trials",  # in exports
         "id", "space", "read_only",  # in settings
+        "observe_study",  # as observations
         "model", "models", "relative_std", "confidence_bands", "stands_out",  # in the head
         "budget", "measured", "remaining", "spent", "forbidden",
     }  # fmt: skip

@@ -87,10 +87,15 @@ def described(place: Recipe, budget: float, settings: options.StudyOptions) -> R
         "direction": "minimize" if settings["minimize"] else None,
         "measurement": {key: value for key, value in measurement.items() if value is not None},
         **{key: value for key, value in settings.items() if key in PLAIN},
+        "offsets": list(settings["offsets"]),
+        "drift": settings["drift"] or None,
     }
     written = {key: value for key, value in words.items() if value not in (None, (), [], {})}
     places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in words}
-    places |= {("measurement", "noise"): "--noise" if per_weight is None else "--noise-per-weight"}
+    places |= {
+        ("offsets",): "--offset",
+        ("measurement", "noise"): "--noise" if per_weight is None else "--noise-per-weight",
+    }
     return Recipe({**place.words, **written}, {**place.places, **places}, "the options")
 
 

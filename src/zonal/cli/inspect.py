@@ -105,11 +105,15 @@ def suspects(study: Study, k: int, as_json: bool) -> None:
 @options.number_option("-k", default=5, help="Number of best regions to list.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
 @options.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
+@click.option("--offsets", "shifts", is_flag=True, help="Only what is known of the offsets of plates, days, ...")
 @options.json_option
-def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
+def show(study: Study, k: int, whole: bool, ahead: int, shifts: bool, as_json: bool) -> None:
     """The state of a study: budget, best regions, trials pending, value of more measurements, and its tree."""
     if study.read_only:
         options.echo_err(f"Read only: {options.for_shell(study.read_only)}")
+    if shifts:
+        offsets = study.offsets()
+        return options.echo_json(offsets.columns) if as_json else options.echo_table(offsets)
     overview = _overview(study, k, ahead, whole)
     if as_json:
         options.echo_json(overview)

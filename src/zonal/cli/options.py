@@ -392,6 +392,15 @@ def grouped(name: str, group: type, *options: Decorator) -> Decorator:
     return add
 
 
+def label_pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Return labels written in a shell, by name."""
+    pairs = [text.partition("=") for text in given]
+    wrong = [text for text, (name, _, value) in zip(given, pairs, strict=True) if not name or not value]
+    if wrong:
+        raise click.BadParameter(f"a label is a name and a text; got {wrong[0]!r}. Write plate=3.", ctx, param)
+    return {name: value for name, _, value in pairs}
+
+
 class SpaceOptions(TypedDict):
     """Where to search, as options give it."""
 
@@ -419,6 +428,8 @@ class StudyOptions(TypedDict):
     overhead: float | None
     travel: float | None
     cost_unit: str | None
+    offsets: tuple[str, ...]
+    drift: bool
     seed: int | None
 
 
@@ -468,7 +479,14 @@ study_options = grouped(
     click.option("--overhead", type=float, help="Further cost of every measurement."),
     click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
     click.option("--cost-unit", help="Unit of costs."),
+    click.option(
+        "--offset", "offsets", multiple=True, metavar="LABEL", help="A label with an offset, as plate; repeatable."
+    ),
+    click.option("--drift", is_flag=True, help="Readings may drift slowly, in their order."),
     click.option("--seed", type=click.IntRange(min=0), help="Seed of all random numbers."),
+)
+labels_option = click.option(
+    "--label", "labels", multiple=True, metavar="NAME=TEXT", callback=label_pairs, help="A label; may be repeated."
 )
 shapes_option = click.option(
     "--shapes",

@@ -30,10 +30,11 @@ T = TypeVar("T")
 
 
 class Limits(TypedDict):
-    """What is possible now, and what is not."""
+    """What is possible now, what is not, and labels that are known before."""
 
     within: list[Region] | None
     avoid: list[Region] | None
+    labels: dict[str, str]
 
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
@@ -61,6 +62,7 @@ observation_option = click.option(
 @options.decimal_option
 @click.option("--within", multiple=True, metavar="REGION", help="What is possible now; may be repeated.")
 @click.option("--avoid", multiple=True, metavar="REGION", help="What is not possible now; may be repeated.")
+@options.labels_option
 @options.by_option
 @options.json_option
 def ask(
@@ -74,6 +76,7 @@ def ask(
     decimal: str | None,
     within: tuple[str, ...],
     avoid: tuple[str, ...],
+    labels: dict[str, str],
     by: str | None,
     as_json: bool,
 ) -> None:
@@ -87,7 +90,7 @@ def ask(
         raise click.UsageError("--pending asks for nothing, so --within and --avoid have no meaning there.")
     if plate and sheet is None:
         raise click.UsageError("--plate orders by a sheet: pass --csv FILE.")
-    now = Limits(within=_places(study, within), avoid=_places(study, avoid))
+    now = Limits(within=_places(study, within), avoid=_places(study, avoid), labels=labels)
     file = None if sheet is None else SheetFile(sheet, separator, decimal)
     wells = None if file is None or plate is None else PlateOrder(file, int(plate), study)
     if file is not None and file.is_fasta:
@@ -181,6 +184,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
+@options.labels_option
 @exposure_option
 @click.option(
     "--csv", "sheet", type=options.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
@@ -200,6 +204,7 @@ def tell(
     spent: float | None,
     slopes: tuple[str, ...],
     minus: str | None,
+    labels: dict[str, str],
     exposure: float | None,
     sheet: Path | None,
     readings: Path | None,
@@ -214,8 +219,9 @@ def tell(
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
     sheet was written are left out and listed, unless --changed. TRIAL may be a region with one trial pending.
     Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. For a difference, the
-    column minus of a sheet names the other region. For an order on plates, --plate takes a table in the form of
-    the plate, or a list with the columns well and value.
+    column minus of a sheet names the other region. A label is written --label plate=3; in a sheet it has a column.
+    For an order on plates, --plate takes a table in the form of the plate, or a list with the columns well and
+    value.
     """
     stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     stray = "--changed is for the rows of a sheet: pass --csv FILE." if changed else stray
@@ -230,7 +236,7 @@ def tell(
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
     told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
-    study.tell(trial, note=note, time=spent, slopes=along, minus=off, by=by, **told)
+    study.tell(trial, note=note, time=spent, slopes=along, minus=off, labels=labels, by=by, **told)
     options.echo_err(budget_line(study))
 
 
@@ -273,6 +279,9 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
 @exposure_option
 @click.option("--note", default="", help="A note kept with the observation.")
+@options.labels_option
+@click.option("--study", "other", type=options.FILE, help="All averages of another study, as of a source.")
+@click.option("--scale", type=float, default=1.0, help="What that study's values are multiplied by  [default: 1]")
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 @options.decimal_option
@@ -287,6 +296,9 @@ def observe(
     minus: str | None,
     exposure: float | None,
     note: str,
+    labels: dict[str, str],
+    other: Path | None,
+    scale: float,
     sheet: Path | None,
     again: bool,
     decimal: str | None,
@@ -299,6 +311,11 @@ def observe(
     value, sem, note, and if needed slope and minus.
     """
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
+    if other is not None:
+        if region is not None or sheet is not None or stray:
+            raise click.UsageError("--study takes no REGION, and no --csv or --again.")
+        taken = study.observe_study(Study.open(other), labels=labels or None, scale=scale, by=by)
+        return options.echo_err(f"Added {counted(len(taken), 'earlier measurement')}.")
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is not None:
         return _observe_sheet(study, sheet, again, decimal, by)
@@ -307,7 +324,7 @@ def observe(
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
     told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
-    seen = study.observe(place, feedback=seen_as, minus=off, note=note, by=by, **told)
+    seen = study.observe(place, feedback=seen_as, minus=off, note=note, labels=labels, by=by, **told)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
 
@@ -408,6 +425,7 @@ def allow(study: Study, region: str, by: str | None) -> None:
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @exposure_option
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
+@options.labels_option
 @observation_option
 @options.by_option
 def correct(
@@ -417,6 +435,7 @@ def correct(
     sem: str | None,
     exposure: float | None,
     note: str,
+    labels: dict[str, str],
     observation: bool,
     by: str | None,
 ) -> None:
@@ -430,7 +449,7 @@ def correct(
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
     told = {**sheets.reading_of(value), "exposure": exposure}
-    study.correct(was, sem=sheets.sem_of(sem or ""), note=note, by=by, **told)
+    study.correct(was, sem=sheets.sem_of(sem or ""), note=note, labels=labels, by=by, **told)
     now = operations.recorded(study, number, observation)
     change = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
     options.echo_err(f"{change}. {budget_line(study)}")

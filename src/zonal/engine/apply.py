@@ -14,10 +14,12 @@ import numpy as np
 
 from zonal._types import Flags, Ints
 from zonal.engine import events
+from zonal.engine.labels import label_of, planned_label
 from zonal.engine.results import Source
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, require
 from zonal.gp.functional_index import Keys
+from zonal.gp.offsets import SOURCE, Label
 from zonal.gp.stats import Reward
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, with_feedback
@@ -64,6 +66,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     repeats = asked.row in state.waiting_rows
     if repeats or ((asked.within or asked.avoid) and asked.row not in state.initial_design):
         state.n_beside_design += 1
+    if label := planned_label(state, asked):
+        _slot_of(state, state.asked_region(asked), None, label)
     if asked.draw == state.rng_streams:
         state.rng_streams += 1
     else:
@@ -101,8 +105,9 @@ def _tell(state: State, event: events.Told) -> None:
         state.differences = {**state.differences, number: difference}
         _add_reward(state, (False, number), slot, event, 0.0, weight)
     else:
-        noise = state.relative_noise.item(row)
-        _add_reward(state, (False, number), state.asked_slot(asked), event, noise, weight)
+        _set_order(state, (False, number))
+        noise, slot = state.relative_noise.item(row), _slot_of_trial(state, asked, event.labels)
+        _add_reward(state, (False, number), slot, event, noise, weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
 
@@ -148,8 +153,12 @@ def _approximate(state: State, event: events.Approximated) -> None:
 def _observe(state: State, event: events.Observed) -> None:
     """Record an external observation."""
     seen, minus = with_feedback(event.region, event.feedback), event.minus
-    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
-    _add_reward(state, (True, len(state.observed)), slot, event, event.noise, event.time / state.created.time)
+    source = True, len(state.observed)
+    if SOURCE not in dict(event.labels):
+        _set_order(state, source)
+    label = label_of(state, source, event.labels)
+    slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback), label)
+    _add_reward(state, source, slot, event, event.noise, event.time / state.created.time)
     several = bool(state.draft_events) and isinstance(state.draft_events[0], events.Observed)
     if several and not state.problem.learner.learns:  # built at once, as a file is opened
         state.posterior = state.posterior.from_scratch()
@@ -162,8 +171,13 @@ def _amend(state: State, event: events.Amended | events.Judged) -> None:
     slot, _, weight = state.source_of(event.observed, event.number)
     if isinstance(event, events.Amended):  # else the reading stays what it is
         _set_site(state, source, event.reading if isinstance(event, events.Corrected) else None)
-    rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
-    state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
+    history, slots = (*state.events, (*state.draft_events, event)), [slot]
+    if isinstance(event, events.Corrected) and problem.shifts:
+        slots = list(dict.fromkeys([slot, _relabelled(state, event)]))
+    ledger = state.ledger
+    for place in slots:
+        ledger = ledger.with_rewards(place, _rewards_of(state, place, history))
+    state.posterior = state.posterior.from_scratch(ledger=ledger)
     state.believed = state.believed - {source}
     state.set_aside = {other: doubt for other, doubt in state.set_aside.items() if other != source}
     if isinstance(event, events.SetAside):
@@ -357,14 +371,50 @@ def _update_askable(state: State, row: int) -> None:
         state.structure = table.marked(row, ASKABLE, bool(askable))
 
 
-def _slot_of(state: State, region: Region, minus: Region | None) -> int:
+def _slot_of(state: State, region: Region, minus: Region | None, label: Label | None = None) -> int:
     """Return the belief's slot of a region (minus another) as it was measured, tracking it if it is new."""
-    slot = state.find_slot(region, minus)
+    slot = state.find_slot(region, minus, label)
     if slot is None:
         slot = state.tracked.size
-        state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus): slot}
+        state.off_tree_slots = {**state.off_tree_slots, state.functional_key(region, minus, label): slot}
         state.slots_are_rows = False
-        state.posterior = state.posterior.with_targets(*state.functional(region, minus))
+        state.posterior = state.posterior.with_targets(*state.functional(region, minus), label)
+    return slot
+
+
+def _slot_of_trial(state: State, asked: events.Asked, labels: events.Labels) -> int:
+    """Return the slot of the reading of a trial, tracking it if it is new."""
+    slot, row, source = state.asked_slot(asked), asked.row, (False, asked.number)
+    if not state.problem.shifts:
+        return slot
+    label = label_of(state, source, labels)
+    if label is not None:
+        slot = _slot_of(state, state.asked_region(asked), None, label)
+    state.shifted_slots = {**state.shifted_slots, source: slot}
+    if label is not None and asked.window is None and slot not in state.label_slots.get(row, ()):
+        state.label_slots = {**state.label_slots, row: (*state.label_slots.get(row, ()), slot)}
+    return slot
+
+
+def _set_order(state: State, source: Source) -> None:
+    """Remember which reading this is, if readings drift; a trial told again keeps its place."""
+    if state.problem.settings.drift and source not in state.orders:
+        state.orders = {**state.orders, source: len(state.orders)}
+
+
+def _relabelled(state: State, event: events.Corrected) -> int:
+    """Return the slot of a reading that is corrected, whose labels may be others now."""
+    source = event.observed, event.number
+    if not event.observed:
+        if event.number in state.differences:
+            return state.differences[event.number].slot
+        return _slot_of_trial(state, state.asked[event.number], event.labels)
+    _, observed = state.observed[event.number]
+    seen, minus = with_feedback(observed.region, observed.feedback), observed.minus
+    slot = _slot_of(
+        state, seen, minus and with_feedback(minus, observed.feedback), label_of(state, source, event.labels)
+    )
+    state.shifted_slots = {**state.shifted_slots, source: slot}
     return slot
 
 

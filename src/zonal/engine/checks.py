@@ -123,7 +123,7 @@ def consistent(
 def corrected(state: State, event: Corrected) -> None:
     """Raise if a correction contradicts another value of the same region, as `consistent` does."""
     slot, noise, _ = state.source_of(event.observed, event.number)
-    if state.problem.noise.of_reward(noise, event.sem)[0] == 0:
+    if not state.problem.shifts and state.problem.noise.of_reward(noise, event.sem)[0] == 0:
         others = state.apply_transaction((Retracted(event.number, event.observed, "", ""),))
         consistent(state, slot, event.value, event.sem, noise, others)
 

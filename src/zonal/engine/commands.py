@@ -124,7 +124,7 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
     elif event.reading is not None:
         noise, weight = state.relative_noise.item(row), state.spent_on(event)[0] / state.created.time
         event = readings.placed(state, event, state.asked_region(asked), noise, weight)
-    else:
+    elif not state.problem.shifts:
         noise = state.relative_noise.item(row)
         checks.consistent(state, state.asked_slot(asked), event.value, event.sem, noise)
     draft.apply_event(event)
@@ -229,7 +229,8 @@ def _with_noise(state: State, draft: State, event: events.Observed) -> events.Ob
     if event.reading is not None:
         seen, weight = with_feedback(region, event.feedback), event.time / state.created.time
         return readings.placed(draft, event, seen, event.noise, weight)
-    _check_functional(state, region, event, draft)
+    if not problem.shifts:
+        _check_functional(state, region, event, draft)
     return event
 
 

@@ -13,6 +13,8 @@ from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import Feedback
 from zonal.spaces import Node, Region
 
+Labels = tuple[tuple[str, str], ...]  # of a reading: names and texts, by name
+
 
 class Reading(NamedTuple):
     """What a value is that is no number with Gaussian noise, and the Gaussian that takes its place (its site)."""
@@ -77,6 +79,7 @@ class Asked(NamedTuple):
     within: tuple[Region, ...] = ()  # what was possible then: within one of these regions; anywhere if empty
     avoid: tuple[Region, ...] = ()  # and overlapping none of these
     window: Region | None = None  # what to measure if it is no node; the node is the cell at its centre
+    labels: Labels = ()  # planned for its reading
 
 
 class Claimed(NamedTuple):
@@ -96,6 +99,7 @@ class Told(NamedTuple):
     time: float | None = None  # the time really spent; None if it is the time asked for
     minus: Region | None = None  # the region whose average was subtracted, if the value is a difference
     reading: Reading | None = None  # if the value is a count or a limit
+    labels: Labels = ()  # of the reading, those planned included
 
 
 class Recommended(NamedTuple):
@@ -151,6 +155,7 @@ class Observed(NamedTuple):
     trial: int | None = None  # the trial, if it is the value of one that was told when the budget was spent
     note: str = ""
     reading: Reading | None = None  # if the value is a count or a limit
+    labels: Labels = ()
 
 
 class Corrected(NamedTuple):
@@ -163,6 +168,7 @@ class Corrected(NamedTuple):
     note: str  # what holds from now on, whether it is new or as before
     by: str  # who corrected it
     reading: Reading | None = None  # if the value is a count or a limit
+    labels: Labels = ()  # what holds from now on, too
 
 
 class Retracted(NamedTuple):

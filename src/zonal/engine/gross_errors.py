@@ -102,7 +102,9 @@ def expected(state: State, slot: int, variance: float | None, weight: float) -> 
     """Return mean and standard deviation of the next reading of a slot, given the variance of its noise."""
     belief = state.belief
     means = np.array([member.prior_mean(slot) + member.mean.item(slot) for member in belief.members])
-    parts = [member.variance.item(slot) + member.noise_variance(variance, weight, slot) for member in belief.members]
+    parts = [
+        member.variance.item(slot) + member.noise_variance(variance, weight, slot) for member in belief.members
+    ]
     mean = float(belief.weights @ means)
     return mean, float(np.sqrt(belief.weights @ (np.array(parts) + (means - mean) ** 2)))
 
@@ -120,6 +122,9 @@ def judge(draft: State, before: State, told: Told) -> bool:
     if not is_plain or variance == 0 or before.ledger.total < ENOUGH:
         return False
     sign = draft.problem.sign
+    if draft.problem.shifts:  # what is expected of a reading depends on its labels, which may be new
+        before = before.draft()
+        before.posterior = before.posterior.tracking(draft.tracked)
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
     off = abs(reward - mean)
     doubtful = off > SURE * std and off > MADS * std * _typical(before)
@@ -127,6 +132,8 @@ def judge(draft: State, before: State, told: Told) -> bool:
     waiting = [earlier.number for earlier in _waiting(before) if same_region(earlier, asked)]
     for number in waiting:
         other = sign * _value(draft, number)
+        if draft.problem.shifts:  # as it would have read with the labels of this one
+            other += mean - expected(before, draft.source_of(False, number)[0], variance, weight)[0]
         if abs(other - reward) < max(off, alike):
             draft.apply_event(Reinstated(number, False, True, told.number))
             return True

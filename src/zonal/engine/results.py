@@ -45,6 +45,8 @@ class Trial:
         How long to measure; 1 where times are not chosen.
     cost : float
         Of the measurement, including its time and the way to its region; 1 where measurements have no cost.
+    labels : tuple of (name, text)
+        Planned for its reading, or told with it.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Trial:
     study: str = field(default="", compare=False)
     time: float = 1.0
     cost: float = 1.0
+    labels: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     if not TYPE_CHECKING:
 
@@ -74,6 +77,7 @@ class Trial:
         facts: dict[str, object] = {"region": self.region.name, "replicate": self.replicate}
         if (self.time, self.cost) != (1, 1):
             facts |= {"time": self.time, "cost": self.cost}
+        facts |= dict(self.labels)
         return card(f"Trial {self.number}", facts)
 
 
@@ -144,6 +148,8 @@ class Observation:
         The study it belongs to.
     limit, exposure
         As of a `TrialRecord`.
+    labels : tuple of (name, text)
+        Such as its source.
 
     Examples
     --------
@@ -165,6 +171,7 @@ class Observation:
     study: str = field(default="", compare=False, repr=False)
     limit: Limit = field(default="", repr=False)
     exposure: float | None = field(default=None, repr=False)
+    labels: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

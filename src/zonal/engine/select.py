@@ -12,7 +12,7 @@ import numpy as np
 from zonal._types import Flags, Floats
 from zonal.engine import checks
 from zonal.engine.costs import SLACK, Prices
-from zonal.engine.events import Asked
+from zonal.engine.events import Asked, Labels
 from zonal.engine.expand import ALL, Possible, grow, open_nodes, split_by_force
 from zonal.engine.gross_errors import next_repeat, same_region
 from zonal.engine.initial_design import allowed_share, allowed_within
@@ -33,10 +33,12 @@ MIN_CANDIDATES = 32  # nodes to choose from where only a part of the space is po
 MAX_REFINED = 500  # nodes in one round: where the prior already knows every average, refining would not end
 
 
-def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible | None = None) -> State:
+def ask(
+    state: State, by: str, key: str = "", free: bool = False, now: Possible | None = None, labels: Labels = ()
+) -> State:
     """Decide on the next trial, of what is possible `now`; return the state in which it is pending.
 
-    A `free` trial may exceed the budget.
+    A `free` trial may exceed the budget. `labels` are planned for its reading.
     """
     draft, draw, time, cost, prices = state.draft(), state.next_stream(), 1.0, 1.0, state.problem.prices
     terms = None if prices is None else _round_costs(draft, prices, by, free)
@@ -54,7 +56,8 @@ def ask(state: State, by: str, key: str = "", free: bool = False, now: Possible 
             checks.payable(draft, cost, draft.region(row))
     replicate = draft.n_measurements(row) + 1 if window is None else n_asked(draft, window) + 1
     node, limits = draft.structure.node(row), ((), ()) if now is None else (now.within, now.avoid)
-    draft.apply_event(Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits, window))
+    asked = Asked(len(state.asked), row, node, replicate, draw, by, key, time, cost, *limits, window, labels)
+    draft.apply_event(asked)
     return draft.commit()
 
 

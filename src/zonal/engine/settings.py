@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from zonal._types import Floats
 from zonal.engine.costs import SLACK, Prices, answer, checked_price, checked_times, checked_travel
+from zonal.engine.labels import checked_names
 from zonal.engine.noise import Noise, NoiseRule, unit_noise
 from zonal.errors import (
     InvalidInput,
@@ -83,6 +84,8 @@ class Given(TypedDict, total=False):
     overhead: float
     travel: Travel | None
     cost_unit: str
+    offsets: Sequence[str]
+    drift: bool
     gross_errors: bool | None
     likelihood: Likelihood | None
 
@@ -170,6 +173,8 @@ class Settings:
     travel: Travel | None = None
     cost_unit: str = ""
     target: Feedback | None = None  # None: see `judged`
+    offsets: tuple[str, ...] = ()  # the labels whose readings have an offset of their own
+    drift: bool = False  # whether readings drift in their order
     gross_errors: bool | None = None  # None: see `Problem.doubts_readings`
     likelihood: Likelihood | None = None  # None: numbers with Gaussian noise
 
@@ -223,6 +228,8 @@ def checked(space: SpaceLike, *, budget: float, direction: str = "maximize", **g
         travel=_function_or(partial(checked_travel, space=checked_space), travel, "travel"),
         cost_unit=text(given.get("cost_unit", ""), "cost_unit"),
         target=_checked_target(given.get("target"), checked_space),
+        offsets=checked_names(given.get("offsets", ())),
+        drift=truth(given.get("drift", False), "drift"),
         gross_errors=_checked_errors(given.get("gross_errors"), given.get("policy")),
         likelihood=_checked_likelihood(given.get("likelihood"), noise),
         seed=_seed(given.get("rng")),
@@ -255,7 +262,13 @@ def _unknowns(settings: Settings, model_free: bool, noise: NoiseRule) -> ModelSp
     beam = isinstance(settings.feedback, Beam) and settings.feedback.is_unknown
     if settings.mean is not None:
         mean = settings.sign * settings.mean
-    return ModelSpec(kernel, noise.learned, mean, noise.laws, beam and not model_free)
+    offsets = len(settings.offsets) + settings.drift
+    problem, how = (
+        "a beam of unknown width cannot be learned beside offsets or a drift",
+        "Give the beam its width.",
+    )
+    require(not (beam and offsets), problem, settings.feedback, how)
+    return ModelSpec(kernel, noise.learned, mean, noise.laws, beam and not model_free, offsets)
 
 
 class Problem:
@@ -270,6 +283,9 @@ class Problem:
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
         self.sign = settings.sign  # the factor that turns the user's values into rewards
         self.model_free = self.policy.model_free  # nodes have empirical means, and there is no posterior
+        self.shifts = bool(settings.offsets) or settings.drift  # whether readings are shifted by more than noise
+        able, fix = not (self.model_free and self.shifts), "Use a policy with a Gaussian belief, such as GPOO."
+        require(able, "empirical means know no offsets and no drift", settings.offsets or "drift", fix)
         reads = settings.likelihood
         given = settings.noise if reads is None else unit_noise(reads.exposure, reads.per_weight)
         self.noise = NoiseRule(given, self.model_free, self.space, self.feedback)

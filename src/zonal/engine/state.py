@@ -22,6 +22,7 @@ from zonal.engine import initial_design
 from zonal.engine.apply import Difference, apply_event
 from zonal.engine.costs import left, paid
 from zonal.engine.events import Asked, Created, Event, Observed, SetAside, Signed, Told, Transaction
+from zonal.engine.labels import offset_spec, planned_label
 from zonal.engine.log import Log
 from zonal.engine.results import Source
 from zonal.engine.settings import Problem, Settings
@@ -33,6 +34,7 @@ from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
 from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
 from zonal.gp.noise_laws import CONSTANT, relative_variances
+from zonal.gp.offsets import Label
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import Feedback, difference, footprints_of
 from zonal.policies.base import RoundCosts
@@ -71,7 +73,10 @@ class State:
         self.told_counts: dict[int, int] = {}  # the number of trials told at each node, by row
 
         # The footprints that the posterior tracks, by slot: those of the nodes, and of other regions observed.
-        tracked, learns = FunctionalIndex(layout, layout.cells(space, 0, self.cells)), problem.learner.learns
+        tracked = FunctionalIndex(
+            layout, layout.cells(space, 0, self.cells), offset_spec(problem, self.n_affordable)
+        )
+        learns = problem.learner.learns
         self.feedback_slots: Ints | None = None  # by row, of what is measured where that is not the target
         if not problem.measures_target:
             root = space.seen((0, 0), self.cells[0], problem.feedback)
@@ -81,6 +86,9 @@ class State:
         self.off_tree_slots: dict[Hashable, int] = {}  # slots of regions not in the tree
         # Slots are rows, until a region outside of the tree is observed.
         self.slots_are_rows = problem.measures_target
+        self.shifted_slots: dict[Source, int] = {}  # slots of readings with labels or a drift
+        self.label_slots: dict[int, tuple[int, ...]] = {}  # slots of trials with labels, by row
+        self.orders: dict[Source, int] = {}  # which reading each was, if readings drift
         # Of readings that are not Gaussian, the mean and variance that take their place, as values.
         self.sites: dict[Source, tuple[float, float | None]] = {}
         self.approximated_from = 0  # the number of rewards when they were last computed together
@@ -254,7 +262,7 @@ class State:
         mean, variance = self._columns(pending)
         learned_noise = self._learned_noise(self.fit_state.fit.model)
         measured = self.ledger, self.measured_slots, learned_noise, self.told_counts, self.pending
-        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured)
+        return Tree(self.structure, mean, np.sqrt(variance), self.noise_std(), *measured, self.label_slots)
 
     def _columns(self, pending: Collection[Asked]) -> tuple[Floats, Floats]:
         """Return mean and variance by row; what is not known is NaN."""
@@ -281,6 +289,8 @@ class State:
     def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
         """Return an overlay with one more trial pending."""
         weight, slot = asked.time / self.created.time, self.asked_slot(asked)
+        if label := planned_label(self, asked):
+            slot = self.find_slot(self.asked_region(asked), None, label) or slot
         expected = self.expected_difference(asked.row)
         if expected is None:
             noise = self.noise_of_row(asked.row)
@@ -340,8 +350,10 @@ class State:
                 return None
         return row
 
-    def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
+    def find_slot(self, region: Region, minus: Region | None = None, label: Label | None = None) -> int | None:
         """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
+        if label is not None:
+            return self.off_tree_slots.get(self.functional_key(region, minus, label))
         judged = self.measured_by(region, minus, self.problem.target)
         asked = judged or self.measured_by(region, minus, self.problem.feedback)
         row = self.find(region) if asked else None
@@ -362,8 +374,10 @@ class State:
         """Tell whether a region is measured alone, by this feedback."""
         return minus is None and bool(region.feedback == feedback)
 
-    def functional_key(self, region: Region, minus: Region | None) -> Hashable:
-        """Return what identifies a region as it is measured, less another."""
+    def functional_key(self, region: Region, minus: Region | None, label: Label | None = None) -> Hashable:
+        """Return what identifies a region as it is measured, less another, with what shifts the reading."""
+        if label is not None:
+            return self.functional_key(region, minus), label
         if self.measured_by(region, minus, self.problem.target):
             return region.key
         return region.key, region.feedback, minus and minus.key
@@ -388,7 +402,7 @@ class State:
 
     def n_averages_told(self, row: int) -> int:
         """Return the number of trials told as averages of a node."""
-        return self.ledger.n_told(self.measured_slot(row))
+        return self.ledger.n_told(self.measured_slot(row), self.label_slots.get(row, ()))
 
     def n_measurements(self, row: int) -> int:
         """Return the number of trials measured or pending at a node."""
@@ -441,12 +455,14 @@ class State:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""
         if observed:
             slot, event = self.observed[number]
+            slot = self.shifted_slots.get((True, number), slot)
             return slot, event.noise, event.time / self.created.time
         asked = self.asked[number]
         weight = asked.time / self.created.time
         if number in self.differences:
             return self.differences[number].slot, 0.0, weight
-        return self.asked_slot(asked), self.relative_noise.item(asked.row), weight
+        shifted = self.shifted_slots.get((False, number))
+        return self.asked_slot(asked) if shifted is None else shifted, self.relative_noise.item(asked.row), weight
 
     def inside_forbidden(self) -> Flags:
         """Tell which nodes lie within what was forbidden after the study began."""

@@ -10,6 +10,7 @@ from zonal.engine.events import (
     Closed,
     Corrected,
     Event,
+    Labels,
     Noted,
     Observed,
     Reading,
@@ -44,6 +45,8 @@ class Outcome(NamedTuple):
         The time really spent, if it was told.
     reading : Reading or None
         What the value is, if it is a count or a limit.
+    labels : tuple of (name, text)
+        Of the reading; before there is one, those planned.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Outcome(NamedTuple):
     by: str = ""
     time: float | None = None
     reading: Reading | None = None
+    labels: Labels = ()
 
     @property
     def limit(self) -> Limit:
@@ -83,8 +87,8 @@ def outcomes(events: Iterable[Transaction]) -> dict[Source, list[Outcome]]:
         by = next((event.by for event in transaction if isinstance(event, Signed)), "")
         for event in transaction:
             if isinstance(event, Observed):
-                seen = Outcome(at, "observed", event.value, event.sem, event.note, by, reading=event.reading)
-                outcomes_of[True, observations] = [seen]
+                seen = Outcome(at, "observed", event.value, event.sem, event.note, by)
+                outcomes_of[True, observations] = [seen._replace(reading=event.reading, labels=event.labels)]
                 observations += 1
             elif isinstance(event, Noted):
                 *before, last = outcomes_of[False, event.number]
@@ -113,16 +117,17 @@ def _outcome(event: Event, at: int, by: str) -> tuple[Source, Outcome] | None:
     """Return which trial or observation an event is about, and its outcome; None if it is about neither."""
     match event:
         case Asked():
-            return (False, event.number), Outcome(at, "pending", by=event.by)
+            return (False, event.number), Outcome(at, "pending", by=event.by, labels=event.labels)
         case Told():
             return (False, event.number), Outcome(
-                at, "measured", event.value, event.sem, event.note, by, event.time, event.reading
+                at, "measured", event.value, event.sem, event.note, by, event.time, event.reading, event.labels
             )
         case Closed():
             return (False, event.number), Outcome(at, event.state, note=event.note, by=by)
         case Corrected():
             state: State = "observed" if event.observed else "measured"
-            return (event.observed, event.number), Outcome(at, state, *event[2:6], reading=event.reading)
+            now = Outcome(at, state, *event[2:6], reading=event.reading, labels=event.labels)
+            return (event.observed, event.number), now
         case Retracted():
             return (event.observed, event.number), Outcome(at, "retracted", note=event.note, by=event.by)
     return None

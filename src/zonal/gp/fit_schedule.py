@@ -19,6 +19,8 @@ from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Correlate, Fit, WeightedModel, fit_posterior
 from zonal.gp.kernel_families import Family, ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
+from zonal.gp.noise_laws import CONSTANT
+from zonal.gp.offsets import OffsetGrid
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.base import Kernel
 from zonal.kernels.combinations import AnyPairs
@@ -57,14 +59,19 @@ class ModelFitter:
     def __init__(self, unknowns: ModelSpec, frame: ModelSpace, learns: bool = True) -> None:
         self.unknowns = unknowns  # what is learned, if the belief has models at all
         self.learns = learns and (
-            unknowns.given is None or unknowns.noise or unknowns.mean is None or unknowns.beam
+            unknowns.given is None
+            or unknowns.noise
+            or unknowns.mean is None
+            or unknowns.beam
+            or unknowns.offsets > 0
         )
         self._frame = frame
 
     @property
     def n_steps(self) -> int:
-        """The number of parameters that have a grid each: lengthscales and correlations, and a beam's width."""
-        return (0 if self.unknowns.given else len(self._frame.symbols)) + self.unknowns.beam
+        """The number of parameters with a grid: lengthscales, correlations, a beam's width, sizes of offsets."""
+        axes = 0 if self.unknowns.given else len(self._frame.symbols)
+        return axes + self.unknowns.beam + self.unknowns.offsets
 
     def begin(self) -> FitState:
         """Return what is known before the first reward."""
@@ -86,11 +93,11 @@ class ModelFitter:
         if unknowns.given is not None:
             pairs = frame.layout.pairs(keys, keys)
             covariance = None if unknowns.beam else frame.covariance(unknowns.given).of(pairs)
-            correlate = _through_beams(unknowns.given, frame, pairs)
+            correlate = _under_given(unknowns.given, frame, pairs)
         before, wider = None if state is None else state.fit, self._widening(total)
         sizes = tracked.sizes(data.slots) if unknowns.laws[1:] else None
-        models = frame.models
-        fit = fit_posterior(data, frame, unknowns, correlate, covariance, before, total, models, wider, sizes)
+        search = correlate, covariance, before, total, frame.models, wider, sizes, _offsets(data, tracked)
+        fit = fit_posterior(data, frame, unknowns, *search)
         return replace(fit, model=replace(fit.model, weighed_on=weighed_on)) if weighed_on else fit
 
     def _weighed(self, data: StatsArrays, tracked: FunctionalIndex) -> tuple[StatsArrays, Keys, int]:
@@ -160,9 +167,17 @@ class ModelFitter:
         if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
         data, keys, _ = self._weighed(ledger.data(forget, tracked.total_weights), tracked)
-        unknowns = ModelSpec(spec, True, self.unknowns.mean, beam=self.unknowns.beam)
+        unknowns = replace(self.unknowns, kernel=spec, noise=True, laws=(CONSTANT,))
         free = fit_posterior(
-            data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
+            data,
+            self._frame,
+            unknowns,
+            self._frame.correlate(keys),
+            None,
+            None,
+            ledger.total,
+            MANY,
+            offsets=_offsets(data, tracked),
         )
         learned_noise = free.model.noise
         assert learned_noise is not None
@@ -195,13 +210,18 @@ def spread_over(positions: Floats, values: Floats, number: int) -> Ints:
     return np.sort(order[((np.arange(number) + 0.5) * len(order) / number).astype(np.intp)])
 
 
-def _through_beams(kernel: Kernel, frame: ModelSpace, pairs: AnyPairs) -> Correlate:
-    """Return the function that turns the width of a beam into covariances under a given kernel."""
+def _under_given(kernel: Kernel, frame: ModelSpace, pairs: AnyPairs) -> Correlate:
+    """Return the function that turns the width of a beam, if learned, into covariances under a given kernel."""
 
-    def covariances(family: Family, axes: Floats, beam: float) -> Floats:
+    def covariances(family: Family, axes: Floats, beam: float = 0.0) -> Floats:
         return frame.covariance(kernel, beam).of(pairs)
 
     return covariances
+
+
+def _offsets(data: StatsArrays, tracked: FunctionalIndex) -> OffsetGrid | None:
+    """Return what offsets add to the covariances of the lines, if any label has one."""
+    return None if tracked.offsets is None else OffsetGrid(tracked.offsets, tracked.shifts.take(data.slots))
 
 
 def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats, Ints
+from zonal.gp.offsets import Label, LabelledPairs, OffsetSpec, Shifts, compared, no_shifts, shifts_of
 from zonal.kernels.combinations import AnyPairs
 
 Keys = NDArray[Any]
@@ -54,22 +54,30 @@ class FunctionalIndex:
         The number of footprints.
     total_weights : dict of int to float
         Total weights of footprints that are not averages, by slot; they multiply the prior mean.
+    offsets : OffsetSpec or None
+        Which labels have offsets, if any has.
+    labels : dict of int to Label
+        What may shift readings, by slot; footprints without a label are at offset zero.
     """
 
-    def __init__(self, layout: Layout, keys: Keys) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout, keys: Keys, offsets: OffsetSpec | None = None) -> None:
+        self.layout, self.offsets = layout, offsets
+        self.labels: dict[int, Label] = {}
+        self._shifts: Shifts | None = None
         self._pieces: tuple[Keys, ...] = (keys,)
         self.total_weights: dict[int, float] = {}
         self.size: int = keys.shape[1]
-        self._answers: dict[Question, AnyPairs] = {}  # the last ones
+        self._answers: dict[Question, AnyPairs | LabelledPairs] = {}  # the last ones
 
-    def append(self, keys: Keys, total: float = 1.0) -> FunctionalIndex:
-        """Return these footprints and more ones of this total weight."""
+    def append(self, keys: Keys, total: float = 1.0, label: Label | None = None) -> FunctionalIndex:
+        """Return these footprints and more ones of this total weight, whose readings may have a label."""
         after = FunctionalIndex.__new__(FunctionalIndex)
         weights = self.total_weights
         after.layout, after.total_weights = self.layout, weights if total == 1 else {**weights, self.size: total}
         after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
-        after._answers = {}
+        after._answers, after._shifts = {}, None
+        after.offsets = self.offsets
+        after.labels = self.labels if label is None else {**self.labels, self.size: label}
         return after
 
     @property
@@ -89,37 +97,68 @@ class FunctionalIndex:
         sizes = self.layout.sizes(self.keys.take(np.append(slots, 0), axis=1))
         return np.asarray(sizes[:-1] / sizes[-1])
 
-    def row(self, slot: int) -> AnyPairs:
+    @property
+    def shifts(self) -> Shifts:
+        """The labels of all footprints, as numbers."""
+        assert self.offsets is not None
+        if self._shifts is None:
+            self._shifts = shifts_of(self.offsets, self.size, self.labels, self.total_weights)
+        return self._shifts
+
+    def with_slots(self, keys: Keys, slots: Ints) -> AnyPairs | LabelledPairs:
+        """Return the pairs of any footprints without labels with those of some slots."""
+        pairs = self.layout.pairs(keys, self.keys.take(slots, axis=1))
+        if self.offsets is None or not self.labels:
+            return pairs
+        return LabelledPairs(
+            pairs, *compared(self.offsets, no_shifts(self.offsets, keys.shape[1]), self.shifts.take(slots))
+        )
+
+    def _labelled(
+        self, pairs: AnyPairs, rows: Ints | slice, columns: Ints | slice | None
+    ) -> AnyPairs | LabelledPairs:
+        """Return pairs with what their labels share, if any footprint has a label."""
+        if self.offsets is None or not self.labels:
+            return pairs
+        shifts = self.shifts
+        others = None if columns is None else shifts.take(columns)
+        return LabelledPairs(pairs, *compared(self.offsets, shifts.take(rows), others))
+
+    def row(self, slot: int) -> AnyPairs | LabelledPairs:
         """Return the pairs of all footprints with one, shape (size, 1)."""
-        return self._answer(("row", slot), lambda: self.layout.pairs(self.keys, self.keys[:, slot : slot + 1]))
+        return self._answer(("row", slot), slice(None), slice(slot, slot + 1))
 
-    def cross(self, start: int, slots: Ints, stop: int | None = None) -> AnyPairs:
+    def cross(self, start: int, slots: Ints, stop: int | None = None) -> AnyPairs | LabelledPairs:
         """Return the pairs of the footprints from `start` to `stop` with those of some slots."""
-        return self._answer(
-            ("cross", start, stop, slots.tobytes()),
-            lambda: self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1)),
-        )
+        return self._answer(("cross", start, stop, slots.tobytes()), slice(start, stop), slots)
 
-    def since(self, start: int) -> AnyPairs:
+    def since(self, start: int) -> AnyPairs | LabelledPairs:
         """Return the pairs of the footprints from `start` on with all."""
-        return self._answer(("since", start), lambda: self.layout.pairs(self.keys[:, start:], self.keys))
+        return self._answer(("since", start), slice(start, None), slice(None))
 
-    def self_pairs(self, start: int) -> AnyPairs:
+    def self_pairs(self, start: int) -> AnyPairs | LabelledPairs:
         """Return the pairs of each footprint from `start` on with itself."""
-        return self._answer(("self", start), lambda: self.layout.self_pairs(self.keys[:, start:]))
+        return self._answer(("self", start), slice(start, None), None)
 
-    def between(self, slots: Ints, others: Ints) -> AnyPairs:
+    def between(self, slots: Ints, others: Ints) -> AnyPairs | LabelledPairs:
         """Return the pairs of footprints of some slots with those of others."""
-        return self._answer(
-            ("between", slots.tobytes(), others.tobytes()),
-            lambda: self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1)),
-        )
+        return self._answer(("between", slots.tobytes(), others.tobytes()), slots, others)
 
-    def _answer(self, question: Question, pairs: Callable[[], AnyPairs]) -> AnyPairs:
+    def _answer(
+        self, question: Question, rows: Ints | slice, columns: Ints | slice | None
+    ) -> AnyPairs | LabelledPairs:
         """Return pairs, computed only if they are not among the last answers."""
         answer = self._answers.get(question)
         if answer is None:
-            answer = pairs()
+            keys = self._keys_of(rows)
+            if columns is None:
+                pairs = self.layout.self_pairs(keys)
+            else:
+                pairs = self.layout.pairs(keys, self._keys_of(columns))
+            answer = self._labelled(pairs, rows, columns)
             last = [*self._answers.items()][1 - MOST_ANSWERS :]
             self._answers = dict([*last, (question, answer)])  # replaced: another thread may read it
         return answer
+
+    def _keys_of(self, slots: Ints | slice) -> Keys:
+        return self.keys[:, slots] if isinstance(slots, slice) else self.keys.take(slots, axis=1)

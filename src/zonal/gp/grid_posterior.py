@@ -59,6 +59,7 @@ class GridPosterior:
         member = mixture.members[0]
         keys = member.tracked.keys
         plain = not any(isinstance(term, Motif) for other in mixture.members for term in other.model.kernel.terms)
+        plain &= not any(other.model.unrelated for other in mixture.members)
         return plain and keys.dtype != object and (not keys.size or float(keys[0].min()) >= 0)
 
     def under_models(self) -> Iterator[tuple[float, Floats, Floats]]:

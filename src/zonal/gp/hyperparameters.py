@@ -38,10 +38,11 @@ from zonal.gp.model import (
     standardize,
 )
 from zonal.gp.noise_laws import CONSTANT, NoiseLaw, differ, relative_variances
+from zonal.gp.offsets import MIDDLE, UNRELATED, OffsetGrid
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
 
-Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
+Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median; levels of offsets
 Cell = tuple[int, Steps]  # a family under a law of the noise (counted law by law), and its steps
 Correlate = Callable[..., Floats]  # (family, a parameter per axis, perhaps the width of a beam) -> correlations
 
@@ -186,6 +187,11 @@ class Evidence:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
+    @property
+    def offset_unit(self) -> float:
+        """The variance of an offset of size one, where correlations have variance one, or in value units."""
+        return 1.0 if self.unknowns.given is None else self.scale**2
+
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
         return np.asarray(self.scale * np.sqrt(self._noise_variances))
@@ -200,10 +206,13 @@ class GridSearch:
         frame: ModelSpace,
         families: list[tuple[Family, float]],
         correlate: Correlate,
+        offsets: OffsetGrid | None = None,
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
+        self._offsets = offsets  # their levels are the last steps of a cell
+        self._levels = () if offsets is None else offsets.spec.levels
         self._laws = {0: evidence}  # by the number of the law
-        self._matrices: dict[Cell, Floats] = {}  # correlations, which laws share
+        self._matrices: dict[Cell, Floats] = {}  # correlations, which laws and offsets share
         unknowns = evidence.unknowns
         self._beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
         self._symbols = symbols = np.array(frame.symbols if unknowns.given is None else (), dtype=bool)
@@ -216,6 +225,8 @@ class GridSearch:
             edges = [math.log(edge / BEAM_PRIOR[0]) / STEP_OF_BEAM for edge in BOUNDS["beam"]]
             self.steps = np.append(self.steps, STEP_OF_BEAM)
             self._bounds.append((math.ceil(edges[0]), math.floor(edges[1])))
+        self._d = len(self.steps)  # steps that are not levels
+        self._bounds += [(0.0, number - 1.0) for number in self._levels]
         self.posteriors: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
@@ -232,20 +243,22 @@ class GridSearch:
     @cached_property
     def _moves(self) -> list[Steps]:
         """The steps to the cells next to one: along all axes together, and along each if not too many."""
-        d, n = len(self._symbols), len(self.steps)
+        d, n, levels = len(self._symbols), self._d, len(self._levels)
         alone = np.eye(n, dtype=int)[0 if d <= MOST_ALONE else d :].tolist()
         ahead = dict.fromkeys([(1,) * d + (0,) * (n - d), *map(tuple, alone)] if d else map(tuple, alone))
-        return [tuple(sign * step for step in move) for move in ahead for sign in (1, -1)]
+        every = [move + (0,) * levels for move in ahead]
+        every += [(0,) * n + tuple(level) for level in np.eye(levels, dtype=int).tolist()]
+        return [tuple(sign * step for step in move) for move in every for sign in (1, -1)]
 
     def axes(self, steps: ArrayLike) -> Floats:
         """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""
-        logs = (self.steps * np.asarray(steps))[..., : len(self._symbols)]
-        lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
+        logs = (self.steps * np.asarray(steps)[..., : self._d])[..., : len(self._symbols)]
+        lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides[: len(self._symbols)]
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
 
     def beam(self, steps: ArrayLike) -> float:
         """Return the width of a beam where it is learned; else 0."""
-        return self._beam * math.exp(STEP_OF_BEAM * float(np.asarray(steps)[-1])) if self._beam else 0.0
+        return self._beam * math.exp(STEP_OF_BEAM * float(np.asarray(steps)[self._d - 1])) if self._beam else 0.0
 
     def evaluate(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
@@ -265,8 +278,10 @@ class GridSearch:
         """Return cells all over the grid, under one law of the noise."""
         first, d = law * len(self._families), len(self._symbols)
         lengths, beams = range(-9, 7, 2) if d else (0,), COARSE_BEAMS if self._beam else (None,)
+        none, middle = (0,) * len(self._levels), (MIDDLE,) * len(self._levels)
         return [
-            (first + family, (k,) * d + (() if beam is None else (beam,)))
+            (first + family, (k,) * d + (() if beam is None else (beam,)) + levels)
+            for levels in dict.fromkeys((none, middle))
             for family in range(len(self._families))
             for k in lengths
             for beam in beams
@@ -278,8 +293,11 @@ class GridSearch:
 
     def _evaluate_under(self, evidence: Evidence, fresh: list[Cell]) -> None:
         """Compute the posterior of cells of one law."""
-        steps = np.array([steps for _, steps in fresh])
+        steps = np.array([steps[: self._d] for _, steps in fresh], dtype=float).reshape(len(fresh), self._d)
         priors = [self._families[cell % len(self._families)][1] for cell, _ in fresh]
+        if self._offsets is not None:
+            levels = [cell[self._d :] for _, cell in fresh]
+            priors = [prior + self._offsets.spec.log_prior(of) for prior, of in zip(priors, levels, strict=True)]
         heights, means = evidence(self.correlations(cell) for cell in fresh)
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
@@ -289,16 +307,18 @@ class GridSearch:
         self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
     def correlations(self, cell: Cell) -> Floats:
-        """Return the correlations of lines; those of a few lines are kept for other laws."""
-        name = cell[0] % len(self._families), cell[1]
-        if name in self._matrices:
-            return self._matrices[name]
-        axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
-        beam = (self.beam(cell[1]),) if self._beam else ()
-        matrix = self._correlate(self._families[name[0]][0], axes, *beam)
-        if len(self._laws) > 1 and len(matrix) < TRIDIAGONAL:
-            self._matrices[name] = matrix
-        return matrix
+        """Return the correlations of lines, offsets included; those of a few lines are kept for other laws."""
+        name = cell[0] % len(self._families), cell[1][: self._d]
+        matrix = self._matrices.get(name)
+        if matrix is None:
+            axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
+            beam = (self.beam(cell[1]),) if self._beam else ()
+            matrix = self._correlate(self._families[name[0]][0], axes, *beam)
+            if (len(self._laws) > 1 or self._offsets is not None) and len(matrix) < TRIDIAGONAL:
+                self._matrices[name] = matrix
+        if self._offsets is None:
+            return matrix
+        return self._offsets.shifted(matrix, cell[1][self._d :], self._evidence.offset_unit)
 
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
@@ -309,7 +329,13 @@ class GridSearch:
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
         law = self.law(cell)
         cells += [(other, steps) for other in range(law * number, (law + 1) * number) if other != family]
-        return cells + [(other * number + family % number, steps) for other in self._laws if other != law]
+        cells += [(other * number + family % number, steps) for other in self._laws if other != law]
+        at = None if self._offsets is None else self._offsets.spec.source
+        if at is not None:  # a source may measure another function whatever its offset
+            at += self._d
+            others = (0, MIDDLE) if steps[at] == UNRELATED else (UNRELATED,)
+            cells += [(family, (*steps[:at], level, *steps[at + 1 :])) for level in others]
+        return cells
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
         """Climb from the best of some cells to a local maximum; return only the best cells visited."""
@@ -368,12 +394,21 @@ class GridSearch:
             learned, width = noise if evidence.unknowns.noise else None, self.beam(cell[1])
             return Model(kernel, learned, mean, spread, total, law=law.law.name, beam=width)
 
+        def shifts(cell: Cell, variance: float) -> tuple[float, ...]:
+            """Return the sizes of offsets; a `variance` of f in rewards' variances."""
+            unit = evidence.scale * (math.sqrt(variance) if evidence.unknowns.given is None else widening)
+            levels = cell[1][self._d :]
+            return tuple(unit * self._offsets.spec.size(level) for level in levels) if self._offsets else ()
+
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
         for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
             i, s, v = np.unravel_index(place, weights.shape)
             noise, variance = widening * float(noises[s, v]), widening**2 * float(evidence.v[v])
             member = replace(model(cells[i], noise, variance, {}, 0.0), mean_std=widening * mean_std)
+            if self._offsets is not None:
+                unrelated = self._offsets.spec.unrelated(cells[i][1][self._d :])
+                member = replace(member, offsets=shifts(cells[i], variance), unrelated=unrelated)
             members.append(WeightedModel(times / number, member))
         # If axes are equivalent, cells tie; rounding must not decide between them.
         ranked = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))
@@ -381,6 +416,10 @@ class GridSearch:
         likeliest = dict.fromkeys([*ranked[:KEPT], *first_of_law])
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
         best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None or self._beam else ()
+        if self._offsets is not None:
+            sizes = np.array([option.model.offsets for option in members]) ** 2
+            shares = [option.weight for option in members]
+            central = replace(central, offsets=tuple(np.sqrt(shares @ sizes).tolist()))
         return Fit(central, tuple(members), best)
 
     def _middle(
@@ -392,7 +431,7 @@ class GridSearch:
         law, family = (int(np.bincount(numbers, by_cell).argmax()) for numbers in (laws, families))
         shares = np.where(families == family, by_cell, 0.0)
         shares /= shares.sum()
-        steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
+        steps = np.array([cell[1][: self._d] for cell in cells], dtype=float).reshape(len(cells), -1)
         middle, spread = shares @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
@@ -422,14 +461,17 @@ def fit_posterior(
     number: int,  # most models that may represent the posterior
     widening: float = 1.0,  # of all standard deviations under these models
     sizes: Floats | None = None,  # of the lines' regions, as shares of the space: for laws of the noise
+    offsets: OffsetGrid | None = None,  # what offsets add to the covariances of the data's lines
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
     evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
     if unknowns.given is not None:
         families = families[:1]
-    search = GridSearch(evidence, frame, families, correlate)
+    search = GridSearch(evidence, frame, families, correlate, offsets)
     laws = _by_law(evidence, unknowns, data, sizes)
     starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) in laws)
+    if offsets is not None:
+        covariance = None  # it has to be searched for all the same
     with one_thread():
         if covariance is None and previous is None:
             starts = tuple(search.hill_climb(search.coarse(0)))

@@ -17,6 +17,7 @@ import numpy as np
 from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.noise_laws import BY_NAME, CONSTANT, NoiseLaw
+from zonal.gp.offsets import FIRST_SIZE
 from zonal.gp.stats import StatsArrays
 from zonal.io.result_table import card
 from zonal.kernels.base import Kernel
@@ -45,6 +46,7 @@ class ModelSpec:
     mean: float | None  # the prior mean, None if it is learned
     laws: tuple[NoiseLaw, ...] = (CONSTANT,)  # of the noise, where it is learned
     beam: bool = False  # whether the width of the beam is learned
+    offsets: int = 0  # the number of sizes of offsets to learn
 
     @cached_property
     def given(self) -> Kernel | None:
@@ -76,6 +78,10 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
+    offsets : tuple of float
+        Standard deviations of the offsets of each label that has one, and of the drift last; empty if none has.
+    unrelated : bool
+        Whether what other sources measured is another function than f.
     weighed_on : int
         On how many regions, spread over the space, models were weighed, where more were measured; 0 if on all.
         The posterior is always from all measurements.
@@ -104,6 +110,8 @@ class Model:
     weighed_on: int = 0
     law: str = "constant"
     beam: float = 0.0
+    offsets: tuple[float, ...] = ()
+    unrelated: bool = False
 
     def noise_text(self, unit: str = "") -> str:
         """Return the noise of one measurement, and how it depends on the size of the region, in words."""
@@ -121,7 +129,8 @@ class Model:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
         width = {"width of the beam": self.beam} if self.beam else {}
-        facts = {"kernel": self.kernel, "noise": self.noise_text(), "prior mean": self.mean, **errors}
+        facts: dict[str, object] = {"kernel": self.kernel, "noise": self.noise_text(), "prior mean": self.mean}
+        facts |= errors | ({"sizes of offsets": self.offsets} if self.offsets else {})
         of = f", of {self.weighed_on} regions spread over the space" if self.weighed_on else ""
         return card("Model", facts | width | {"learned from": f"{self.measurements} measurements{of}"})
 
@@ -158,6 +167,7 @@ def default_model(unknowns: ModelSpec, frame: ModelSpace, rewards: list[float]) 
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
     beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
+    offsets = (FIRST_SIZE * scale,) * unknowns.offsets
     if unknowns.mean is None:
-        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, beam=beam)
-    return Model(kernel, noise, unknowns.mean, {}, 0, beam=beam)
+        return Model(kernel, noise, centre, {}, 0, MEAN_PRIOR * scale, beam=beam, offsets=offsets)
+    return Model(kernel, noise, unknowns.mean, {}, 0, beam=beam, offsets=offsets)

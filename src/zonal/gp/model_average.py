@@ -24,6 +24,7 @@ from zonal.gp.hyperparameters import Fit, WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import Model
 from zonal.gp.noise_laws import CONSTANT, relative_variances
+from zonal.gp.offsets import Label, LabelledPairs, WithOffsets
 from zonal.gp.posterior import KNOWN, Covariance, GaussianBelief, Overlay
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.combinations import AnyPairs, CombinationPairs, CombinationVariances
@@ -105,7 +106,7 @@ class Member(GaussianBelief):
             data = data.under(np.asarray(self.noise_ratios(data.slots)))
         return data.by_slot(self.model.noise or 0.0)
 
-    def mean_of(self, pairs: AnyPairs) -> Floats:
+    def mean_of(self, pairs: AnyPairs | LabelledPairs) -> Floats:
         """Return the means of footprints outside the tracked ones, given their pairs with the rows."""
         with one_thread():
             return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
@@ -180,8 +181,11 @@ class Mixture:
         members = []
         for option in models:
             covariance: Covariance = frame.covariance(option.model.kernel, option.model.beam)
+            of_f = covariance
             if option.model.mean_std:
                 covariance = WithUnknownMean(covariance, option.model.mean_std**2)
+            if option.model.offsets:
+                covariance = WithOffsets(covariance, of_f, option.model.offsets, option.model.unrelated)
             members.append(Member(covariance, tracked, option.model, math.log(option.weight)))
         data = ledger.data()
         return cls([member.from_data(data) for member in members] if ledger.total else members, zero)
@@ -276,12 +280,12 @@ class Mixture:
     def mean_of(self, footprints: AnyFootprints) -> Floats:
         """Return the means that `predict` returns, up to rounding and in less time."""
         keys, tracked = self.members[0].tracked.layout.keys(footprints, register=False), self.members[0].tracked
-        pairs, mean = dict[bytes, AnyPairs](), np.zeros(keys.shape[1])
+        pairs, mean = dict[bytes, AnyPairs | LabelledPairs](), np.zeros(keys.shape[1])
         for weight, member in zip(self.weights.tolist(), self.members, strict=True):
             mean += weight * (member.model.mean - self.zero)
             rows = member.slots.tobytes()
             if member.rows and rows not in pairs:
-                pairs[rows] = tracked.layout.pairs(keys, tracked.keys.take(member.slots, axis=1))
+                pairs[rows] = tracked.with_slots(keys, member.slots)
             if member.rows:
                 mean += weight * member.mean_of(pairs[rows])
         return mean
@@ -396,9 +400,13 @@ class LazyPosterior:
         after._progress = Mixture(members, now.zero), ()
         return after
 
-    def with_targets(self, keys: Keys, total: float) -> LazyPosterior:
-        """Return the posterior of more footprints, of this total weight, too."""
-        tracked = self.tracked.append(keys, total)
+    def tracking(self, tracked: FunctionalIndex) -> LazyPosterior:
+        """Return the posterior of all that another tracks, which began with what this one does."""
+        return self if tracked.size == self.tracked.size else self._after(tracked, self.ledger, tracked)
+
+    def with_targets(self, keys: Keys, total: float, label: Label | None = None) -> LazyPosterior:
+        """Return the posterior of more footprints, of this total weight, too; readings of one may have a label."""
+        tracked = self.tracked.append(keys, total, label)
         return self._after(tracked, self.ledger, tracked)
 
     def with_reward(

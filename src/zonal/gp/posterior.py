@@ -267,10 +267,18 @@ class GaussianBelief:
         """Return the mean of footprints, and their columns of V."""
         if not len(self._w):
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
-        pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self.slots, axis=1))
+        pairs = self.tracked.with_slots(keys, self.slots)
         with one_thread():
             v = self._solve_all(self._covariance.of(pairs).T)
             return self._w @ v, v
+
+    def conditioned(self, cross: Floats, prior: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance of any Gaussian numbers of mean zero, from their covariance with the rows."""
+        if not len(self._w):
+            return np.zeros(prior.size), prior
+        with one_thread():
+            v = self._solve_all(cross.T)
+            return self._w @ v, np.maximum(prior - np.add.reduce(v * v, 0), 0.0)
 
     def overlay(self) -> Overlay:
         """Return the posterior to which pending measurements are added."""

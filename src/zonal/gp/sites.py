@@ -22,6 +22,8 @@ from zonal.gp.functional_index import FunctionalIndex
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.likelihoods import Likelihood, Limit
+from zonal.gp.offsets import WithOffsets
+from zonal.gp.posterior import Covariance
 from zonal.gp.stats import Reward
 
 GRID, ZOOMS = 65, 6  # points of a grid that is narrowed, and how often, until it covers what has weight
@@ -154,7 +156,8 @@ def refreshed(
     row_of = {slot: row for row, slot in enumerate(slots)}
     at = np.array([row_of[reading.slot] for reading in data.readings])
     keys = tracked.keys.take(slots, axis=1)
-    pairs, totals = frame.layout.pairs(keys, keys), tracked.totals(np.array(slots)) * np.ones(len(slots))
+    totals = tracked.totals(np.array(slots)) * np.ones(len(slots))
+    pairs = tracked.between(np.array(slots), np.array(slots)) if tracked.labels else frame.layout.pairs(keys, keys)
     posteriors = [_Posterior(frame, weighted, pairs, totals, row_of, data) for weighted in models]
     weights = np.array([weighted.weight for weighted in models])
     mean, precision = data.sites.mean, 1 / data.sites.variance
@@ -185,7 +188,10 @@ class _Posterior:
         data: Rewards,
     ) -> None:
         model = weighted.model
-        prior = frame.covariance(model.kernel).of(pairs)
+        covariance: Covariance = frame.covariance(model.kernel)
+        if model.offsets:
+            covariance = WithOffsets(covariance, covariance, model.offsets, model.unrelated)
+        prior = covariance.of(pairs)
         prior = (prior + prior.T) / 2 + model.mean_std**2 * np.outer(totals, totals)
         self._prior, self._mean = prior, model.mean * totals
         least = NEARLY_EXACT * prior.diagonal()

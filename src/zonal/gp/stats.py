@@ -181,17 +181,18 @@ class ObservationStats(NamedTuple):
         """Return how many rewards are not of some footprints."""
         return self.total - sum(self.number(slot) for slot in slots)
 
-    def n_told(self, slot: int) -> int:
-        """Return how many rewards of a footprint were told, not observed."""
-        return sum(line.number for (_, observed), line in self.lines.get(slot, {}).items() if not observed)
+    def n_told(self, slot: int, more: Sequence[int] = ()) -> int:
+        """Return how many rewards of a footprint (and of more) were told, not observed."""
+        lines = (item for place in (slot, *more) for item in self.lines.get(place, {}).items())
+        return sum(line.number for (_, observed), line in lines if not observed)
 
     def mean(self, slot: int) -> float:
         """Return the mean of all rewards of a footprint, by weight, whatever their noise."""
         return pooled(self._estimates(slot, 1.0, KINDS))[0]
 
-    def told_mean(self, slot: int, noise: float) -> tuple[float, float]:
-        """Return the precision-weighted mean of the rewards told of a footprint, and its noise variance."""
-        return pooled(self._estimates(slot, noise, TOLD))
+    def told_mean(self, slot: int, noise: float, more: Sequence[int] = ()) -> tuple[float, float]:
+        """Return the precision-weighted mean of the rewards told of a footprint (and more), its noise variance."""
+        return pooled([estimate for place in (slot, *more) for estimate in self._estimates(place, noise, TOLD)])
 
     def exact(self, slot: int, variance: float) -> float | None:
         """Return the mean reward of a footprint if its noise variance is known and at most this; else None."""

@@ -43,6 +43,9 @@ Storable: TypeAlias = "Plain | Part | Mapping[str, Storable] | Sequence[Storable
 Marker = Callable[[Storable], JsonObject | None]  # returns the mark of a value that is not stored; None if it is
 T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
+# Fields that are not stored where they are empty, by class.
+LEFT_OUT: dict[str, tuple[str, ...]] = {name: ("labels",) for name in ("Asked", "Told", "Observed", "Corrected")}
+LEFT_OUT["Model"] = ("offsets", "unrelated")
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
 LATER = frozenset({"reading"})  # fields of events that are written only where they are used
@@ -142,9 +145,11 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
         raise NotStorable(value)
     if value is kind:
         return {"$": "class", "name": name}
-    sparse = {part for part in getattr(kind, "sparse", ()) if getattr(value, part) == getattr(kind, part)}
-    sparse |= {part for part in parts if part in LATER and getattr(value, part) is None}
-    return {"$": name, **{part: encode(getattr(value, part), mark) for part in parts if part not in sparse}}
+    held = {part: getattr(value, part) for part in parts}
+    sparse = {part for part in getattr(kind, "sparse", ()) if held[part] == getattr(kind, part)}
+    sparse |= {part for part in LEFT_OUT.get(name, ()) if not held[part]}
+    sparse |= {part for part in parts if part in LATER and held[part] is None}
+    return {"$": name, **{part: encode(item, mark) for part, item in held.items() if part not in sparse}}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

@@ -155,7 +155,7 @@ def _decide(settings: Settings, state: State | None, event: Transaction) -> Stat
     observed = [other for other in event if isinstance(other, events.Observed)]  # a call may take several
     match fact:
         case events.Asked():
-            return select.ask(state, fact.by, fact.key, now=possible(fact.within, fact.avoid))
+            return select.ask(state, fact.by, fact.key, now=possible(fact.within, fact.avoid), labels=fact.labels)
         case events.Told():
             return commands.tell(state, fact, observed)
         case events.Observed():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
+from typing import Any
 
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.trial_history import Outcome
@@ -23,7 +24,7 @@ from zonal.storage.schema import (
 )
 from zonal.study.history import history
 from zonal.study.region_formats import exact_cells, exact_columns
-from zonal.study.sheets import SEEN, place_of
+from zonal.study.sheets import SEEN, label_columns, place_of
 from zonal.study.study import Study
 from zonal.study.summary import jsonable, to_json
 
@@ -41,8 +42,9 @@ def document(study: Study) -> str:
         parts |= {name: part for name in ("limit", "exposure") if (part := getattr(outcome, name))}
         return {**parts, **({"when": timestamps[outcome.event]} if timestamps else {})}
 
-    def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region]:
-        parts = {"slope": slope_of(record) or None, "minus": record.minus}
+    def functional_parts(record: TrialRecord | Observation) -> dict[str, str | Region | dict[str, str]]:
+        parts: dict[str, Any] = {"slope": slope_of(record) or None, "minus": record.minus}
+        parts |= {"labels": dict(record.labels)} if record.labels else {}
         return {name: part for name, part in parts.items() if part is not None}
 
     trials, observations = [], []
@@ -60,20 +62,18 @@ def document(study: Study) -> str:
 
 def questions(study: Study, trials: Sequence[Trial]) -> list[Row]:
     """Return a sheet of trials to measure, with empty columns for the values."""
-    spends = study.settings.spends
+    spends, labels = study.settings.spends, label_columns(study)
     counts = ["exposure"] if study.settings.likelihood is not None else []
-    header = [
-        "trial",
-        "region",
-        "replicate",
-        *exact_columns(study.space),
-        *spends,
-        "value",
-        *counts,
-        "sem",
-        "note",
-    ]
-    return [header, *([*_place(trial, spends), None, *([None] * len(counts)), None, None] for trial in trials)]
+    header = ["trial", "region", "replicate", *exact_columns(study.space), *spends, *labels.values()]
+    empty = [None] * (3 + len(counts))
+    rows = ([*_place(trial, spends), *_labels(trial, labels), *empty] for trial in trials)
+    return [[*header, "value", *counts, "sem", "note"], *rows]
+
+
+def _labels(record: Trial | Observation, names: Iterable[str]) -> list[PlainCell]:
+    """Return the cells of a trial or an observation with its labels."""
+    labels = dict(record.labels)
+    return [labels.get(name) for name in names]
 
 
 def _place(record: Trial | Observation, spends: Sequence[str]) -> list[PlainCell]:
@@ -90,9 +90,12 @@ def outcomes(study: Study) -> list[Row]:
     any: as rows they might be told again.
     """
     spends = study.settings.spends
-    exact = exact_columns(study.space)
-    header = ["trial", "region", "replicate", *exact, *spends, "state", "value", "sem", "note"]
-    rows = [[*_place(record, spends), *_became(record, past)] for record, past in history(study)]
+    exact, labels = exact_columns(study.space), label_columns(study)
+    header = ["trial", "region", "replicate", *exact, *spends, *labels.values(), "state", "value", "sem", "note"]
+    rows = [
+        [*_place(record, spends), *_labels(record, labels), *_became(record, past)]
+        for record, past in history(study)
+    ]
     columns = list(zip([*header, *SEEN, "exposure", "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(cell is not None for cell in column[1:])]
     return list(zip(*kept, strict=True))

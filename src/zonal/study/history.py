@@ -41,7 +41,8 @@ def asked_trial(study: Study, trial: Trial | int) -> Asked:
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
     region, replicate = state.asked_region(asked), asked.replicate
-    return Trial(asked.number, _node(asked), region, replicate, state.created.id, asked.time, asked.cost)
+    study, labels = state.created.id, asked.labels
+    return Trial(asked.number, _node(asked), region, replicate, study, asked.time, asked.cost, labels)
 
 
 def _node(asked: Asked) -> Node | None:
@@ -127,11 +128,13 @@ def trial_outcomes(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     became = outcomes(state.events)
     for asked in state.asked:
         past = became[False, asked.number]
-        _, how, value, sem, note, _, time, reading = past[-1]
+        _, how, value, sem, note, _, time, reading, labels = past[-1]
         trial, difference = trial_of(state, asked), state.differences.get(asked.number)
         minus = None if difference is None else difference.minus
         if time is not None:
             trial = replace(trial, time=time, cost=paid(asked, time))
+        if labels:
+            trial = replace(trial, labels=labels)
         limit, exposure = qualities(reading)
         told = {"value": value, "sem": sem, "note": note, "minus": minus, "limit": limit, "exposure": exposure}
         yield TrialRecord(**vars(trial), state=how, **told), past  # type: ignore[arg-type]
@@ -148,16 +151,15 @@ def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outco
             if outcome.value is not None
         )
         note, minus = past[-1].note, observed.minus
-        yield (
-            Observation(number, observed.region, value, sem, note, minus, state.created.id, *qualities(reading)),
-            past,
-        )
+        labels = past[-1].labels or observed.labels
+        kept = minus, state.created.id, *qualities(reading), labels
+        yield Observation(number, observed.region, value, sem, note, *kept), past
 
 
 def observation_of(study: Study, number: int, event: Observed) -> Observation:
     """Return an observation as the user gets it when it came in."""
     seen = event.region, event.value, event.sem, event.note, event.minus
-    return Observation(number, *seen, study.id, *qualities(event.reading))
+    return Observation(number, *seen, study.id, *qualities(event.reading), event.labels)
 
 
 def qualities(reading: Reading | None) -> tuple[Limit, float | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.engine import checks, commands, readings
 from zonal.engine.events import Observed
+from zonal.engine.labels import LabelsLike, checked_labels, needed
 from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation
 from zonal.engine.settings import checked_feedback
@@ -45,6 +46,7 @@ class Measurement(NamedTuple):
     above: float | None = None
     exposure: float | None = None
     moe: float | None = None
+    labels: LabelsLike = None
 
 
 Many = (
@@ -84,6 +86,7 @@ def _entry(entry: Any) -> Measurement:
         return entry
     if isinstance(entry, Observation):
         same = Measurement(entry.region, None, entry.sem, minus=entry.minus, note=entry.note)
+        same = same._replace(labels=dict(entry.labels))
         return same._replace(**{entry.limit or "value": entry.value}, exposure=entry.exposure)  # type: ignore[arg-type]
     if isinstance(entry, Mapping):
         for name in entry:
@@ -144,4 +147,6 @@ def _checked(study: Study, given: Measurement) -> Observed:
     sem = from_margin(given.sem, given.moe)
     value, sem, reading = readings.checked(state, raw, sem, given.note, lambda: seen, spent, by, minus is not None)
     checks.usable(state, seen, minus, sem)
-    return Observed(seen, value, sem, 0.0, by, spent, minus, note=given.note, reading=reading)
+    labels = checked_labels(given.labels)
+    needed(state, labels, "an observation")
+    return Observed(seen, value, sem, 0.0, by, spent, minus, note=given.note, reading=reading, labels=labels)

@@ -19,6 +19,7 @@ from zonal.engine.events import (
     Corrected,
     Extended,
     Forbidden,
+    Labels,
     Noted,
     Observed,
     Reinstated,
@@ -27,6 +28,7 @@ from zonal.engine.events import (
     Told,
 )
 from zonal.engine.expand import Possible, possible
+from zonal.engine.labels import LabelsLike, checked_labels, merged, needed, planned_labels
 from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import RegionsLike
@@ -72,15 +74,25 @@ def together(study: Study, change: Callable[[Study], T]) -> T:
 
 
 def ask(
-    study: Study, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+    study: Study,
+    n: int | None,
+    key: str,
+    by: str | None,
+    within: RegionsLike,
+    avoid: RegionsLike,
+    labels: LabelsLike | Sequence[LabelsLike],
 ) -> list[Trial]:
     """Return the next trials: see `Study.ask`."""
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+    planned = planned_labels(labels, number)
     key, by = text(key, "key"), worker_id() if by is None else text(by, "by")
     now = regions_of(study, within, "within"), regions_of(study, avoid, "avoid")
     with study._writing():
         batch = _repeated(study, n, key, now) if key else []
-        batch = batch or _decided(study, number, key, by, possible(*now))
+        others = [asked.labels for asked in batch]
+        fix = "Use another key, or leave labels= out."
+        require(not batch or labels is None or others == planned, "this key had other labels", others, fix)
+        batch = batch or _decided(study, number, key, by, possible(*now), planned)
         return [trial_of(study._state, asked) for asked in batch]
 
 
@@ -95,12 +107,14 @@ def _repeated(study: Study, n: int | None, key: str, now: tuple[Regions, Regions
     return batch
 
 
-def _decided(study: Study, number: int, key: str, by: str, now: Possible | None) -> list[Asked]:
+def _decided(
+    study: Study, number: int, key: str, by: str, now: Possible | None, planned: Sequence[Labels]
+) -> list[Asked]:
     """Decide on the next trials, and return them."""
     before = state = study._state
     checks.within_budget(state, number)
-    for _ in range(number):
-        state = select.ask(state, by, key, now=now)
+    for labels in planned:
+        state = select.ask(state, by, key, now=now, labels=labels)
     if number > 1:
         state = select.as_route(before, state, by)
     study._commit(state)
@@ -116,6 +130,7 @@ def tell(
     time: float | None,
     slopes: Slopes | None,
     minus: RegionLike | None,
+    labels: LabelsLike = None,
 ) -> None:
     """Record the measurement of a trial: see `Study.tell`."""
     with study._writing(partly=True):
@@ -126,6 +141,8 @@ def tell(
         took, differs = spent or asked.time, minus is not None
         value, sem, reading = readings.checked(state, given, sem, note, region_asked, took, minus=differs)
         fact = Told(asked.number, value, sem, note, spent, reading=reading)
+        fact = fact._replace(labels=merged(asked.labels, checked_labels(labels)))
+        needed(state, fact.labels, "a reading")
         beside: tuple[Observed, ...] = ()
         if slopes is not None or minus is not None:
             fact, beside = _more(study, fact, state.asked_region(asked), slopes, minus)
@@ -138,7 +155,17 @@ def tell(
             region = state.asked_region(asked)
             taken = spent or asked.time
             seen = Observed(
-                region, value, sem, 0.0, study.settings.feedback, taken, fact.minus, asked.number, note, reading
+                region,
+                value,
+                sem,
+                0.0,
+                study.settings.feedback,
+                taken,
+                fact.minus,
+                asked.number,
+                note,
+                reading,
+                fact.labels,
             )
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
@@ -164,7 +191,7 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
     event, told = _told(study, asked.number, late)
     slopes = tuple(part for part in state.events[event] if isinstance(part, Observed) and part is not told)
     same = (earlier.value, earlier.sem, told.minus, slopes) == (fact.value, fact.sem, fact.minus, beside)
-    same = same and readings.alike(earlier.reading, fact.reading)
+    same = same and readings.alike(earlier.reading, fact.reading) and earlier.labels == fact.labels
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
@@ -187,7 +214,13 @@ def _told(study: Study, number: int, late: int | None = None) -> tuple[int, Told
 
 
 def correct(
-    study: Study, trial: Trial | Observation | int, given: RawReading, sem: float | None, note: str, by: str | None
+    study: Study,
+    trial: Trial | Observation | int,
+    given: RawReading,
+    sem: float | None,
+    note: str,
+    by: str | None,
+    labels: LabelsLike = None,
 ) -> None:
     """Replace a value that was told or observed by mistake: see `Study.correct`."""
     with study._writing(partly=True):
@@ -204,8 +237,10 @@ def correct(
         by_which = None if seen is None else seen.feedback
         value, error, reading = readings.checked(state, given, error, note, region_read, took, by_which, differs)
         now = value, error, note or was.note
-        if now != (was.value, was.sem, was.note) or not readings.alike(before, reading):
-            _amend(study, Corrected(number, observed, *now, _who(by), reading), value)
+        mended = merged(was.labels, checked_labels(labels))
+        same = now == (was.value, was.sem, was.note) and mended == was.labels
+        if not same or not readings.alike(before, reading):
+            _amend(study, Corrected(number, observed, *now, _who(by), reading, mended), value)
 
 
 def retract(study: Study, trial: Trial | Observation | int, note: str, by: str | None) -> None:

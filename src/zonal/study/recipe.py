@@ -87,6 +87,8 @@ PLAIN = (
     "seed",
     *PRICES,
     "cost_unit",
+    "offsets",
+    "drift",
     "gross_errors",
 )  # arguments of `Study` as they stand
 TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")

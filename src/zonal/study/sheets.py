@@ -15,7 +15,8 @@ from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zonal.engine import checks
-from zonal.engine.events import Corrected, Noted, Observed, Told
+from zonal.engine.events import Corrected, Labels, Noted, Observed, Told
+from zonal.engine.labels import checked_labels, merged
 from zonal.engine.readings import SIGNS
 from zonal.engine.results import Observation, TrialRecord
 from zonal.engine.settings import checked_feedback
@@ -69,6 +70,7 @@ class FilledRow:
     time: float | None = None
     limit: Limit = ""
     exposure: float | None = None
+    labels: Labels = ()
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -106,8 +108,10 @@ class FilledRow:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
         sem = was.sem if self.sem is None or _agrees(self.cells["sem"], was.sem) else self.sem
-        now = replace(self, value=value, sem=sem, note=self.note or was.note)
-        same = (now.value, now.sem, now.note, now.limit) == (was.value, was.sem, was.note, was.limit)
+        labels = merged(was.labels, self.labels)
+        now = replace(self, value=value, sem=sem, note=self.note or was.note, labels=labels)
+        parts = [(told.value, told.sem, told.note, told.limit, told.labels) for told in (now, was)]
+        same = parts[0] == parts[1]
         return None if same and now.exposure in (None, was.exposure) else now
 
 
@@ -156,11 +160,18 @@ def told(
         sheet = answers(table, draft, correct, changed)
 
         def tell(number: int, filled: FilledRow) -> None:
-            told = {"minus": filled.minus, "time": filled.time, "by": by, **filled.reading}
+            told = {
+                "minus": filled.minus,
+                "time": filled.time,
+                "by": by,
+                "labels": dict(filled.labels),
+                **filled.reading,
+            }
             draft.tell(number, sem=filled.sem, note=filled.note, **told)
 
         def amend(number: int, filled: FilledRow) -> None:
-            draft.correct(number, sem=filled.sem, note=filled.note, by=by, **filled.reading)
+            labels = dict(filled.labels)
+            draft.correct(number, sem=filled.sem, note=filled.note, labels=labels, by=by, **filled.reading)
 
         wrong = _rows_wrong(watched(sheet.new, "telling"), tell)
         wrong += _rows_wrong(watched(sheet.corrected, "correcting"), amend)
@@ -200,7 +211,9 @@ def to_observe(sheet: Sheet[Region], again: bool) -> tuple[list[int], list[Measu
     """Return the rows, from 1, that the study does not have, or all if `again`, and what was measured in each."""
     entries = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
     measurements = [
-        Measurement(place, filled.value, filled.sem, place.feedback, None, filled.minus, filled.note)
+        Measurement(place, filled.value, filled.sem, place.feedback, None, filled.minus, filled.note)._replace(
+            labels=dict(filled.labels)
+        )
         for place, filled in entries
     ]
     return [filled.row for _, filled in entries], measurements
@@ -228,7 +241,7 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
 
     def read(cells: dict[str, str], row: int) -> None:
         number = _trial(cells["trial"], trials, cells.get("region", ""))
-        answer, (was, past) = _answer(cells, row, "time" if times else ""), trials[number]
+        answer, (was, past) = _answer(cells, row, "time" if times else "", labels), trials[number]
         if answer is not None and cells.get("minus"):
             other = region_of(study, place_of(study.space, cells["minus"]))
             checks.usable(study._state, was.region, other, answer.sem)
@@ -254,7 +267,16 @@ def answers(table: Table, study: Study, correct: bool = False, changed: bool = F
             sheet.notes_left[number] = NoteLeft(row, _ended(past[-1]), "changed")
 
     times = bool(study.settings.times) and "time" not in exact_columns(study.space)
-    _every_row(table, study.space, ("trial", "value"), read, "recorded", ("time",) if times else ())
+    labels = label_columns(study)
+    _every_row(
+        table,
+        study.space,
+        ("trial", "value"),
+        read,
+        "recorded",
+        ("time",) if times else (),
+        tuple(labels.values()),
+    )
     for number, (answer, _) in first.items():
         was, answer = trials[number][0], noted.get(number, answer)
         if answer is None:
@@ -303,7 +325,7 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
         region: Region = space.region(region_in_row(space, cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
-        answer = _answer(cells, row)
+        answer = _answer(cells, row, labels=labels)
         if answer is None:
             sheet.empty += 1
             return
@@ -313,8 +335,18 @@ def earlier(table: Table, study: Study) -> Sheet[Region]:
         kind.append((region, replace(answer, minus=minus)))
         before.append(answer)
 
-    _every_row(table, space, ("value",), read, "taken in")
+    labels = label_columns(study)
+    _every_row(table, space, ("value",), read, "taken in", texts=tuple(labels.values()))
     return sheet
+
+
+def label_columns(study: Study) -> dict[str, str]:
+    """Return the columns of labels by their names: those with an offset, and others that readings have."""
+    used = {name: None for record, _ in history(study) for name, _ in record.labels}
+    names = dict.fromkeys([*study.settings.offsets, *used])
+    taken = {"trial", "region", "replicate", "value", "sem", "note", "time", "cost", "state", "earlier", *SEEN}
+    taken |= {"observation", *exact_columns(study.space)}
+    return {name: f"label {name}" if name in taken else name for name in names}
 
 
 def _sort(region: Region, minus: Region | None) -> tuple[Hashable, ...]:
@@ -345,9 +377,13 @@ def _every_row(
     read: Callable[[dict[str, str], int], T],
     done: str,
     more: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> list[T]:
-    """Return what every row contains; raise an error that lists every bad row. `more` are columns of numbers."""
-    rows = list(_rows(table, [*exact_columns(space), "moe"], needed))
+    """Return what every row contains; raise an error that lists every bad row.
+
+    `more` are further columns of numbers, and `texts` of texts.
+    """
+    rows = list(_rows(table, [*exact_columns(space), "moe", *texts], needed))
     edges = [name for j in space.continuous_axes for name in axis_columns(space.axes[j])] if space.axes else []
     margin = [] if "moe" in exact_columns(space) else ["moe"]  # an axis may be called like that
     numeric = ("value", "sem", "exposure", *margin, *more, *edges)
@@ -422,14 +458,24 @@ def _trial(cell: str, trials: Mapping[int, tuple[TrialRecord, Sequence[Outcome]]
     return number
 
 
-def _answer(cells: dict[str, str], row: int, time: str = "") -> FilledRow | None:
-    """Return the measurement of a row, None if it has no value yet; `time` is the column for times, if any."""
+def _answer(
+    cells: dict[str, str],
+    row: int,
+    time: str = "",
+    labels: Mapping[str, str] = {},  # never changed
+) -> FilledRow | None:
+    """Return the measurement of a row, None if it has no value yet.
+
+    `time` is the column for times, if any; `labels` has columns of labels by name.
+    """
     if cells["value"].casefold() in NOT_YET:
         return None
     bare, limit = bare_limit(cells["value"])
     value, sem, spent = value_of(bare), sem_of(cells.get("sem", "")), time_of(cells.get(time, ""))
     exposure = exposure_of(cells.get("exposure", ""))
-    return FilledRow(value, sem, cells.get("note", ""), row, cells | {"value": bare}, None, spent, limit, exposure)
+    given = checked_labels({name: cells[column] for name, column in labels.items() if cells.get(column)})
+    parts = row, cells | {"value": bare}, None, spent, limit, exposure, given
+    return FilledRow(value, sem, cells.get("note", ""), *parts)
 
 
 def bare_limit(cell: str) -> tuple[str, Limit]:

@@ -38,6 +38,7 @@ from zonal.engine.events import (
     Transaction,
     Unblocked,
 )
+from zonal.engine.labels import LabelsLike
 from zonal.engine.readings import RawReading
 from zonal.engine.results import ConfidenceBands, Observation, Recommendation, Result, Trial, TrialRecord
 from zonal.engine.settings import (
@@ -79,6 +80,7 @@ from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
 from zonal.study import (
     observations,
+    offsets,
     operations,
     optimize,
     point_search,
@@ -160,6 +162,12 @@ class Study(metaclass=Named):
         The cost of the way from the last region: a function of two regions, or in a box a number, the cost per
         unit of distance between centres. The last region is that of the last trial of the same ``by``, or else of
         any.
+    offsets : sequence of str, optional
+        The labels of readings that have an offset of their own, such as ``["plate", "day"]``: see `tell`. Each
+        offset is an unknown number of mean zero; their size is learned, and may be zero. What is predicted is at
+        offset zero. "source" is for observations from elsewhere: see `observe_study`.
+    drift : bool
+        Whether readings may drift slowly, in the order in which they come in.
     cost_unit : str
         The unit of costs, for tables and messages.
     gross_errors : bool, optional
@@ -542,6 +550,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike = None,
     ) -> Trial: ...
     @overload
     def ask(
@@ -552,6 +561,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]: ...
     def ask(
         self,
@@ -561,6 +571,7 @@ class Study(metaclass=Named):
         by: str | None = None,
         within: RegionsLike = None,
         avoid: RegionsLike = None,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`.
 
@@ -584,6 +595,9 @@ class Study(metaclass=Named):
         avoid : region or list of regions, optional
             What is not possible now: the trial's region overlaps none of them. Judged is the region itself, not
             what a `Beam` sees beyond it.
+        labels : mapping, or list of mappings, optional
+            Labels of the readings to come, as far as they are known before, such as the plate: one mapping for all
+            trials, or one for each. `tell` may add to them and replace them.
 
         Examples
         --------
@@ -594,13 +608,19 @@ class Study(metaclass=Named):
         >>> study.ask(within=[(0.2, 0.6)]).region.name
         'x 0.25..0.5'
         """
-        trials = self._ask(n, key, by, within, avoid)
+        trials = self._ask(n, key, by, within, avoid, labels)
         return trials[0] if n is None else trials
 
     def _ask(
-        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+        self,
+        n: int | None,
+        key: str,
+        by: str | None,
+        within: RegionsLike,
+        avoid: RegionsLike,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]:
-        return operations.ask(self, n, key, by, within, avoid)
+        return operations.ask(self, n, key, by, within, avoid, labels)
 
     def tell(
         self,
@@ -612,6 +632,7 @@ class Study(metaclass=Named):
         time: float | None = None,
         slopes: Mapping[str, tuple[float, float]] | None = None,
         minus: RegionLike | None = None,
+        labels: LabelsLike = None,
         moe: float | None = None,
         below: float | None = None,
         above: float | None = None,
@@ -645,6 +666,10 @@ class Study(metaclass=Named):
             instrument adds to both cancel. It counts as a measurement of its region, and `ask` expects that a
             replicate will be the same difference; only the mean of the region's rewards, ``tree.reward``, does
             not include it.
+        labels : mapping, optional
+            Labels of the reading, such as ``{"plate": 3, "day": "Mon"}``: text, or whole numbers, which become
+            text. Those that the study's ``offsets`` name are required, here or in `ask`. A difference has no
+            offset.
         moe : float, optional
             In place of `sem`, a margin of error as census offices publish it: for 90 %, 1.645 standard errors.
         below, above : float, optional
@@ -676,7 +701,9 @@ class Study(metaclass=Named):
             by,
             key,
             Told,
-            lambda study: operations.tell(study, trial, given, from_margin(sem, moe), note, time, slopes, minus),
+            lambda study: operations.tell(
+                study, trial, given, from_margin(sem, moe), note, time, slopes, minus, labels
+            ),
             signatures.nothing_again,
         )
 
@@ -690,6 +717,7 @@ class Study(metaclass=Named):
         below: float | None = None,
         above: float | None = None,
         exposure: float | None = None,
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> None:
@@ -710,6 +738,8 @@ class Study(metaclass=Named):
             A note kept with the trial, for example why; by default as it was told.
         below, above, exposure : float, optional
             As in `tell`.
+        labels : mapping, optional
+            Labels that were wrong; the others stay.
         by : str, optional
             Who corrects it; by default the user of this process.
         key : str
@@ -730,7 +760,7 @@ class Study(metaclass=Named):
             key,
             Corrected,
             lambda study: operations.correct(
-                study, trial, RawReading(value, below, above, exposure), sem, note, by
+                study, trial, RawReading(value, below, above, exposure), sem, note, by, labels
             ),
             signatures.nothing_again,
         )
@@ -959,6 +989,7 @@ class Study(metaclass=Named):
         above: float | None = None,
         exposure: float | None = None,
         note: str = "",
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> Observation: ...
@@ -980,6 +1011,7 @@ class Study(metaclass=Named):
         above: float | None = None,
         exposure: float | None = None,
         note: str = "",
+        labels: LabelsLike = None,
         by: str | None = None,
         key: str = "",
     ) -> Observation | list[Observation]:
@@ -1013,6 +1045,9 @@ class Study(metaclass=Named):
             As in `tell`.
         note : str
             A note kept with the observation.
+        labels : mapping, optional
+            As for `tell`. With ``{"source": "2019"}``, and "source" among the study's ``offsets``, it came from
+            elsewhere, with an offset of its own, and needs no other label.
         by : str, optional
             Who measured it, kept in the history.
         key : str
@@ -1031,9 +1066,9 @@ class Study(metaclass=Named):
         """
         if value is not NO_VALUE or below is not None or above is not None:
             value = None if value is NO_VALUE else value
-            parts = sem, feedback, time, minus, note, below, above, exposure, moe
+            parts = sem, feedback, time, minus, note, below, above, exposure, moe, labels
             return self._observe([Measurement(region, value, *parts)], by, key)[0]
-        observations.check_alone(sem, feedback, time, minus, note, exposure, moe)
+        observations.check_alone(sem, feedback, time, minus, note, exposure, moe, labels)
         if isinstance(region, str | os.PathLike):
             from zonal.study import sheets
 
@@ -1049,6 +1084,46 @@ class Study(metaclass=Named):
             lambda study: observations.observe(study, measurements),
             signatures.observed_again(self),
         )
+
+    def observe_study(
+        self,
+        other: Study,
+        *,
+        labels: LabelsLike = None,
+        scale: float = 1.0,
+        by: str | None = None,
+        key: str = "",
+    ) -> list[Observation]:
+        """Record all averages of another study on the same space, such as last year's, as of a source.
+
+        The source has an offset of learned size; among the models is one in which it measured another function, so
+        that a source that is of no use does little harm. Standard errors, or the noise of the other study, come
+        along. Differences and slopes do not. Until this study has readings of its own, nothing tells the offset.
+
+        Parameters
+        ----------
+        other : Study
+            Of a space in which regions have the same coordinates.
+        labels : mapping, optional
+            Labels of all its readings; by default ``{"source": <its name>}``. The study's ``offsets`` must name
+            "source".
+        scale : float
+            What its values are multiplied by, for other units.
+        by : str, optional
+            Who brought them in, kept in the history.
+        key : str
+            The caller's name for this request; repeating it returns the same observations.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> given = dict(budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> earlier, study = zn.Study([(0, 1)], **given), zn.Study([(0, 1)], offsets=["source"], **given)
+        >>> earlier.tell(earlier.ask(), 0.7)
+        >>> [seen.value for seen in study.observe_study(earlier, labels={"source": "2019"})]
+        [0.7]
+        """
+        return self._observe(offsets.measurements_of(self, other, labels, scale), by, key)
 
     def forbid(self, region: RegionLike, note: str = "", *, by: str | None = None, key: str = "") -> list[Trial]:
         """Forbid a region that turned out not to be measurable, or not to be wanted.
@@ -1698,6 +1773,25 @@ class Study(metaclass=Named):
         [0.25, 0.35, 0.5, 0.71, 1.0]
         """
         return sizes.sizes(self)
+
+    def offsets(self) -> Listing:
+        """Return what is known of the offset of each label as a table, largest first.
+
+        The columns are the label, its value, the posterior mean and standard deviation of its offset, how many
+        readings have it, and the same in words. Of a drift there are up to five rows, for readings from the first
+        to the last.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1, offsets=["plate"])
+        >>> for _ in range(8):
+        ...     trial = study.ask()
+        ...     study.tell(trial, 1.0 + 2 * (trial.number % 2), labels={"plate": trial.number % 2})
+        >>> [(value, mean > 0) for value, mean in zip(study.offsets()["value"], study.offsets()["offset"])]
+        [('1', True), ('0', False)]
+        """
+        return offsets.offsets(self)
 
     def plot(self, kind: Kind | None = None, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the study: see `zonal.plotting.plot`.

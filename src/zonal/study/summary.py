@@ -128,7 +128,14 @@ def jsonable(thing: Answer) -> Any:
             return region_json(thing)
         case Trial():
             spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
-            return {"trial": thing.number, "replicate": thing.replicate, "region": thing.region, **spends}
+            labels = {"labels": dict(thing.labels)} if thing.labels else {}
+            return {
+                "trial": thing.number,
+                "replicate": thing.replicate,
+                "region": thing.region,
+                **spends,
+                **labels,
+            }
         case Observation():
             return thing.number
         case Recommendation():
@@ -310,6 +317,7 @@ def table(study: Study, earlier: bool) -> Listing:
         "slope": _attributes(_attributes(regions, "feedback"), "slope", ""),
         "minus": _attributes(_attributes(records, "minus"), "name", ""),
         "replicate": _attributes(records, "replicate"),
+        **_labels(records),
         **{labelled(name, study.settings.cost_unit): _attributes(records, name) for name in study.settings.spends},
         labelled("mean", unit): expected.mean.tolist(),
         labelled("std", unit): expected.std.tolist(),
@@ -326,6 +334,29 @@ def table(study: Study, earlier: bool) -> Listing:
     shown = {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}}
     title = counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else "")
     return Listing(title, joined(shown, regions, "trial"))
+
+
+def _labels(records: Sequence[TrialRecord | Observation]) -> dict[str, list[Cell]]:
+    """Return a column for each name of a label; called as another column of the table, it says that it is one."""
+    names = dict.fromkeys(name for record in records for name, _ in record.labels)
+    taken = {
+        "number",
+        "region",
+        "sem",
+        "slope",
+        "minus",
+        "replicate",
+        "time",
+        "cost",
+        "mean",
+        "std",
+        "state",
+        "note",
+    }
+    return {
+        f"label {name}" if name in taken else name: [dict(record.labels).get(name, "") for record in records]
+        for name in names
+    }
 
 
 class _Row(NamedTuple):

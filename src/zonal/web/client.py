@@ -23,6 +23,7 @@ from zonal import errors
 from zonal._types import Json
 from zonal.engine import checks
 from zonal.engine.events import Transaction
+from zonal.engine.labels import LabelsLike, checked_labels, planned_labels
 from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial
 from zonal.engine.settings import RegionsLike, Settings, checked_feedback
@@ -60,6 +61,7 @@ class TrialAnswer(TypedDict):
     region: Mapping[str, tuple[int, int]]
     time: NotRequired[float]
     cost: NotRequired[float]
+    labels: NotRequired[dict[str, str]]
 
 
 class Refused(ZonalError, RuntimeError):
@@ -235,6 +237,7 @@ class Remote(Study):
             answer["replicate"],
             self.id,
             *spends,
+            tuple(sorted(answer.get("labels", {}).items())),
         )
 
     def _number(self, trial: Trial | Observation | int, observations: bool = False) -> int:
@@ -250,13 +253,20 @@ class Remote(Study):
         return observation_of(self, number, event)
 
     def _ask(
-        self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
+        self,
+        n: int | None,
+        key: str,
+        by: str | None,
+        within: RegionsLike,
+        avoid: RegionsLike,
+        labels: LabelsLike | Sequence[LabelsLike] = None,
     ) -> list[Trial]:
         number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
         limits = {"within": regions_of(self, within, "within"), "avoid": regions_of(self, avoid, "avoid")}
         now = {name: [described(region) for region in regions] or None for name, regions in limits.items()}
         token = errors.text(key, "key") or uuid.uuid4().hex
-        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), **now)
+        planned: Any = None if labels is None else [dict(part) for part in planned_labels(labels, number)]
+        answer = self._line.post("/ask", True, n=number, key=token, by=by or worker_id(), labels=planned, **now)
         return [self._trial(trial) for trial in answer]
 
     def _claim(self, number: int, by: str, worker: str, key: str = "") -> Trial | None:
@@ -374,6 +384,7 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
     "minus": lambda study, region: None if region is None else described(region_of(study, region)),
     "slopes": lambda study, given: None if given is None else _slopes(study, given),
+    "labels": lambda study, given: dict(checked_labels(given)) or None,
     "trials": lambda study, trials: [
         study._number(trial)
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")

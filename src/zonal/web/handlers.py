@@ -254,6 +254,7 @@ HANDLERS: dict[str, Callable[..., Answer | bytes]] = {
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
     "/sizes": lambda study: study.sizes().columns,
+    "/offsets": lambda study: study.offsets().columns,
     "/suspects": _suspects,
     "/nodes": lambda study: study.tree,
     "/pending": _pending,

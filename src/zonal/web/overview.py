@@ -28,6 +28,7 @@ from zonal.engine.events import (
     Unblocked,
 )
 from zonal.engine.trial_history import Outcome, outcomes
+from zonal.gp.offsets import SOURCE
 from zonal.spaces import Region, SubsetRegion
 from zonal.storage.journal import Journal
 from zonal.study.history import recommended_after
@@ -142,6 +143,7 @@ class StudyOverview:
                 "region": self.place(asked),
                 "time": asked.time,
                 "cost": asked.cost,
+                "labels": dict(asked.labels),
             }
             for asked in self.pending
         ]
@@ -166,6 +168,8 @@ class StudyOverview:
             "likelihood": None if settings.likelihood is None else repr(settings.likelihood),
             "pending": pending,
             "forbidden": self._forbidden(),
+            "labels": list(settings.offsets),
+            "offsets": [name for name in settings.offsets if name != SOURCE],  # that every trial needs
         }
 
     def _forbidden(self) -> Sequence[Mapping[str, Json]]:

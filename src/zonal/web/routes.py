@@ -83,6 +83,7 @@ BY = {"by": described_as("Who does it; by default the client's address.", **TEXT
 KEY = {"key": described_as("As the header Idempotency-Key: repeating the request does nothing.", **TEXT)}
 SIGNED = {"by": described_as("Who does it; kept in the history.", **TEXT), **KEY}
 TIME = {"time": described_as("The time really spent, where times are chosen.", **NUMBER)}
+LABELS = {"labels": described_as('Labels of the reading: {"plate": 3, "day": "Mon"}.', type="object")}
 MEASURED = {
     "value": NUMBER,
     "sem": NUMBER,
@@ -118,14 +119,15 @@ STREAM = "text/event-stream"
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
-          {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW}),
+          {"n": whole(1, MAX_TRIALS, default=1), **KEY, **BY, **NOW,
+           "labels": described_as("Labels of the readings to come: one object for all trials, or a list.")}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
-          {**MEASURED, **TIME, **SLOPES, **MINUS, **SIGNED}, (), ""),
+          {**MEASURED, **TIME, **SLOPES, **MINUS, **LABELS, **SIGNED}, (), ""),
     Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           {"csv": {"type": "string", "maxLength": MAX_LETTERS}, "correct": YES, "changed": YES,
            "decimal": TEXT, **BY, **KEY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
-          {**MEASURED, **BY, **KEY, **OF_TRIAL}, (), ""),
+          {**MEASURED, **LABELS, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           {"note": TEXT, **BY, **KEY, **OF_TRIAL}, (), ""),
     Route("POST", f"{ONE}/set-aside", "set_aside", "Let a reading no longer count, as a gross error.",
@@ -142,7 +144,7 @@ ROUTES = (
     Route("POST", "/forgive", "_forgive", "Take back the failures of single trials, at the end of a run.",
           {"trials": {"type": "array", "items": TRIAL, "maxItems": MAX_REGIONS}}, ("trials",), ""),
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
-          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region",),
+          {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **LABELS, **SIGNED}, ("region",),
           "observation"),
     Route("POST", "/observations", "", "Record many measurements made outside the study, all or none.",
           {"measurements": {"type": "array", "maxItems": MAX_LISTED, "items": described_as(
@@ -163,6 +165,7 @@ ROUTES = (
     Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
           {"k": whole(1, MAX_TRIALS, default=1), "theta": NUMBER, **WHERE}),
     Route("GET", "/sizes", "sizes", "The best region of every size."),
+    Route("GET", "/offsets", "offsets", "What is known of the offsets of plates, days, sources and drift."),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.", LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.", LIMIT),
     Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",

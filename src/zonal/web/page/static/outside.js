@@ -16,7 +16,12 @@ export function observed(page) {
       ...measured(typed.value, "value"),
       sem: numeric(typed.sem, "A standard error", "sem", false),
       note: typed.note,
+      ...(head.labels.length ? { labels: labels(typed) } : {}),
     });
+  const labels = (typed) =>
+    Object.fromEntries(
+      head.labels.map((name, i) => [name, typed[`label-${i}`]]).filter(([, text]) => text.trim()),
+    );
   const noted = list.some((observation) => observation.note);
   const add = () =>
     dialogue(
@@ -26,6 +31,7 @@ export function observed(page) {
         input("region", "region", "", false, { placeholder: words.example(head.space) }),
         input("value", words.labelled(head.value.name, of), "", false, { inputmode: "decimal" }),
         input("sem", "standard error", "", true, { inputmode: "decimal" }),
+        ...head.labels.map((name, i) => input(`label-${i}`, name, "", true)),
         input("note", "note", "", true),
       ],
       "Add it",

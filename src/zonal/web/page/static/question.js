@@ -116,6 +116,15 @@ function form(page, now) {
       head.cost?.times.length > 0 &&
         field("time", words.labelled("time, if another", head.cost.unit), { inputmode: "decimal" }, true),
     ),
+    head.offsets.length > 0 &&
+      h(
+        "div",
+        { class: head.offsets.length > 1 ? "row" : "row one" },
+        head.offsets.map((name, i) => {
+          const before = view.draft?.[`label-${i}`] ?? now.labels[name] ?? labelled[name] ?? "";
+          return field(`label-${i}`, name, { value: before, required: true, maxlength: 200 });
+        }),
+      ),
     view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
     h(
       "div",
@@ -322,8 +331,11 @@ function possible({ study, view }) {
   );
 }
 
+/** The labels told last: the next reading is often of the same plate, or day. */
+let labelled = {};
+
 /** Read the form, or say what is wrong: {measured} or {field, text}. */
-function read(draft) {
+function read(draft, offsets) {
   const wrong = (field, text) => ({ field, text });
   const value = words.reading(draft.value, "A value");
   if (value.error) {
@@ -345,6 +357,10 @@ function read(draft) {
   if (exposure.error) return wrong("exposure", exposure.error);
   const measured = { ...value.measured, sem: sem.value, note: draft.note, time: time.value };
   if (exposure.value !== null) measured.exposure = exposure.value;
+  const labels = Object.fromEntries(offsets.map((name, i) => [name, draft[`label-${i}`].trim()]));
+  const missing = offsets.findIndex((name) => !labels[name]);
+  if (missing >= 0) return wrong(`label-${missing}`, `Write the ${offsets[missing]} of this reading.`);
+  if (offsets.length) measured.labels = labels;
   return { measured };
 }
 
@@ -357,7 +373,7 @@ async function submit(page, event) {
     question(page);
     $(`field-${field}`)?.select();
   };
-  const { measured, field, text } = read(draft);
+  const { measured, field, text } = read(draft, study.head.offsets);
   if (!measured) return refuse(field, text);
   const now = study.head.pending.find((trial) => trial.trial === view.current);
   if (!now) return;
@@ -373,6 +389,7 @@ async function submit(page, event) {
     return;
   }
   view.draft = draft;
+  labelled = measured.labels ?? labelled;
   if (await introduced()) await page.act(`trials/${now.trial}/tell`, measured, refuse);
 }
 
