@@ -94,8 +94,8 @@ def reliability() -> str:
     if line is None:
         raise ValueError("docs/reliability.md has no line on all campaigns")
     return (
-        f"In {int(line[1]):,} campaigns with everything learned, {line[2]} of 100 intervals stated with 90 % probability\n"
-        f"held, and {line[3]} of 100 statements that no region is better by more than a gap.\n"
+        f"In {int(line[1]):,} campaigns with everything learned, {line[2]} of 100 intervals stated with a\n"
+        f"probability of 90 % held, and {line[3]} of 100 statements that no region is better by more than a gap.\n"
     )
 
 
