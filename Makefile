@@ -124,7 +124,7 @@ reliability: $(READY) ## play thousands of campaigns, resumed where it stopped; 
 	@$(BIN)/python -m benchmarks.reliability page benchmarks/results/reliability.jsonl
 
 bench: $(READY) ## measure speed, as ratios within one run
-	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python -m benchmarks.speed
 
 torture: $(READY) browser ## try every case of every law, interrupt studies at every line, kill 10,000 processes and 100 servers, mutate 1,000 recipes
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or tries or torture or hypothesis'

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
+from benchmarks import scale
 from zonal._blas import one_thread
 from zonal.engine.settings import Given
 from zonal.gp.hyperparameters import fit_posterior
@@ -338,6 +339,7 @@ def main() -> None:
     rows.append(("opening 5,000 trials in 200 regions", opening_seconds(5_000, 200, wide_tree, grid), "s", 2))
     rows.append(("  2,000 trials in as many regions", opening_seconds(2_000, 2_000, line, deep_tree), "s", 15))
     rows.append(("an ask or tell on disk, in bare commits", best(3, commits_of_a_call), "x", 3))
+    rows += scale.rows()
     compileall.compile_dir(Path(zn.__file__).parent, quiet=1)  # as an installer does
     base = import_seconds("numpy, scipy.linalg")
     rows.append(("import zonal against numpy and scipy.linalg", import_seconds("zonal") / base, "x", 1.5))

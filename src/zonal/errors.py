@@ -29,6 +29,7 @@ LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
 LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
 LONGEST_SEED = 4096  # bits: files cannot hold more
 LONGEST_SHOWN = 400  # characters of a value in a message
+SHOWN_WRONG = 20  # entries of a list that a message names
 MAX_LISTED = 5_000_000  # entries of what a user lists
 TEXTS = (str, bytes, bytearray, memoryview)
 
@@ -76,6 +77,27 @@ class InvalidInput(ZonalError, ValueError):
     ) -> tuple[Callable[[type[InvalidInput], str], InvalidInput], tuple[type[InvalidInput], str]]:
         """Pickle the finished message: the value itself may not be picklable."""
         return _revive, (type(self), str(self))
+
+
+class SeveralWrong(ZonalError, ValueError):
+    """Several entries of a list that cannot be used; nothing was changed.
+
+    Attributes
+    ----------
+    wrong : list of (int, ZonalError)
+        Which, counted from 0, and why.
+    """
+
+    def __init__(self, wrong: Sequence[tuple[int, ZonalError]], total: int) -> None:
+        self.wrong, self.total = list(wrong), total
+        shown = [f"measurement {at}: {error}" for at, error in self.wrong[:SHOWN_WRONG]]
+        more = [f"and {len(self.wrong) - SHOWN_WRONG} more"] if len(self.wrong) > SHOWN_WRONG else []
+        problem = f"nothing was taken in; wrong measurements, counted from 0: {len(self.wrong)} of {total}."
+        super().__init__("\n  ".join([problem, *shown, *more]))
+
+    def __reduce__(self) -> tuple[type[SeveralWrong], tuple[list[tuple[int, ZonalError]], int]]:
+        """Pickle what it was made of."""
+        return type(self), (self.wrong, self.total)
 
 
 def _shown(value: object) -> str:

@@ -156,7 +156,7 @@ def test_members_are_seen_in_several_ways_too() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1.0, 0.3), noise=0.1)
     with pytest.raises(zn.InvalidInput, match="feedback must be"):
-        study.observe([(0, 0.5)], 1.0, feedback=zn.Mean)  # type: ignore[arg-type]
+        study.observe([(0, 0.5)], 1.0, feedback=zn.Mean)  # type: ignore[call-overload]
     pools = zn.Study(zn.Sequences("ACGT", 3), budget=5, kernel=zn.Categorical(1.0, 0.5), noise=0.1)
     with pytest.raises(zn.InvalidInput, match="symbols"):
         pools.observe("ANN", 1.0, feedback=zn.Center())

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from zonal.gp import fit_schedule
+from zonal.gp.fit_schedule import spread_over
 from zonal.gp.hyperparameters import Evidence, Fit, GridSearch, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, ModelSpec
@@ -323,3 +325,30 @@ def test_the_members_stand_for_the_posterior(number: int) -> None:
     assert own == pytest.approx(middle, abs=0.1 + 0.2 * spread)
     assert math.log(scale_of(found.model.kernel)) == pytest.approx(middle, abs=0.05 + 0.1 * spread)
     assert found.model.spread["lengthscale 0"] == pytest.approx(spread, rel=0.25)
+
+
+def test_a_spread_of_positions_does_not_depend_on_their_order() -> None:
+    rng = np.random.default_rng(4)
+    positions, values = rng.uniform(size=(700, 3)), rng.normal(size=700)
+    chosen = spread_over(positions, values, 90)
+    assert len(set(chosen.tolist())) == 90
+    order = rng.permutation(700)
+    again = spread_over(positions[order], values[order], 90)
+    assert {*order[again].tolist()} == {*chosen.tolist()}
+    octants = (positions[chosen] > 0.5) @ [1, 2, 4]
+    assert np.bincount(octants, minlength=8).min() >= 8  # nowhere is left out: 11.25 of each are expected
+
+
+def test_above_a_limit_models_are_weighed_on_a_spread_and_the_posterior_is_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fit_schedule, "MOST_WEIGHED", 40)
+    space, rng = zn.Box([(0, 1)] * 2), np.random.default_rng(0)
+    cells = [space.cell((7, index)) for index in range(128)]
+    study = zn.Study(space, budget=9, rng=0)
+    study.observe([(cell, float(np.sin(5 * cell.center).sum() + rng.normal(0, 0.1))) for cell in cells])
+    assert study.model.weighed_on == 40
+    assert study.model.measurements == 128
+    assert "40 regions spread over the space" in study.model._repr_html_()
+    assert all(member.rows == 128 for member in study._state.belief.members)
+    assert zn.Study.replay(study.settings, study.events).model == study.model

@@ -95,7 +95,7 @@ def test_the_note_of_a_late_value_is_kept_and_shown(how: str, tmp_path: Path) ->
     assert study.observations[0].note == notes[0]
     assert first_difference(study.settings, study.events) == ""
     with pytest.raises(zn.InvalidInput, match="a note must be text"):
-        study.observe([(0, 0.5)], 0.3, note=3)  # type: ignore[arg-type]
+        study.observe([(0, 0.5)], 0.3, note=3)  # type: ignore[call-overload]
 
 
 def test_a_shell_and_a_sheet_may_repeat_themselves(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_what_is_only_read_is_read_here(server: Server) -> None:
     seen = there.observe([(0, 0.5)], 0.4, feedback=zn.Center())
     assert there.observations == (seen,)
     with pytest.raises(zn.InvalidInput, match="feedback must be"):
-        there.observe([(0, 0.5)], 0.4, feedback="Center")  # type: ignore[arg-type]
+        there.observe([(0, 0.5)], 0.4, feedback="Center")  # type: ignore[call-overload]
     _told(server, "else", 2)
     (server.folder / "else.db").rename(server.folder / "read.db")
     with pytest.raises(zn.StudyFileError, match="no longer the same"):
@@ -278,3 +278,15 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
     study = zn.Study.open(server.folder / "ink.db")
     assert (study.measured, len(study.trials)) == (6, 6)
     assert all(trial.value == pytest.approx(2 * trial.region.center[0] / 100, abs=1e-4) for trial in study.trials)
+
+
+def test_many_observations_are_one_request_and_all_or_none(server: Server) -> None:
+    zn.Study.create(server.folder / "many.db", SPACES["box"], budget=8, noise=0.1, rng=3)
+    there = zn.connect(server.url("many"))
+    region = there.space.cell((1, 0))
+    first, second = there.observe([(region, 0.5), {"region": region, "value": 0.4, "sem": 0.2, "note": "windy"}])
+    assert (first.value, second.sem, second.note) == (0.5, 0.2, "windy")
+    assert len(there.events) == 2
+    with pytest.raises(zn.ZonalError, match="measurement 1: "):
+        there.observe([(region, 0.5), (region, 0.5, -1.0)])
+    assert len(there.observations) == 2

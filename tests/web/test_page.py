@@ -217,6 +217,29 @@ def test_values_are_refused_at_their_fields_and_unlikely_ones_asked_about_once(t
     assert study.trials[-1].value == 500
 
 
+def test_a_limit_is_typed_with_its_sign_and_a_count_with_its_exposure(tab: Tab, server: Server) -> None:
+    study = line(server.folder, "limits", told=4)
+    study.ask(by="Ada")
+    page = tab.go("/studies/limits")
+    page.fill("#field-value", "< 0,5")
+    page.keyboard.press("Enter")
+    tab.shows("progress", "5 of 30")
+    tab.shows("trials", "<\u202f0.5")
+    study.refresh()
+    assert (study.trials[-1].value, study.trials[-1].limit) == (0.5, "below")
+    counts = zn.Study.create(
+        server.folder / "counts.db", [(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), likelihood=zn.Counts(2)
+    )
+    counts.ask(by="Ada")
+    page = tab.go("/studies/counts")
+    page.fill("#field-value", "7")
+    page.fill("#field-exposure", "3")
+    page.keyboard.press("Enter")
+    tab.shows("progress", "1 of 9")
+    counts.refresh()
+    assert (counts.trials[-1].value, counts.trials[-1].exposure) == (7, 3)
+
+
 def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     study = line(server.folder, "batch", told=2)
     tab.forgiven = 1

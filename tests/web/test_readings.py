@@ -73,7 +73,7 @@ def test_the_report_and_a_shell_say_it(tmp_path: Path) -> None:
     assert "60" in zonal("suspects", file, "-k", 1).stdout
     assert f"reinstated: trial {WILD}, 60" in zonal("reinstate", file, WILD, "--by", "Anna").stderr
     assert f"set aside: trial {WILD}, 60" in zonal("set-aside", file, WILD, "--note", "lamp").stderr
-    assert "all the same" in zonal("verify", file).stderr
+    assert "every decision matches" in zonal("verify", file).stderr
     zonal("export", file, "--format", "events", "--out", tmp_path / "events.jsonl")
     zonal("import", tmp_path / "again.db", tmp_path / "events.jsonl")
     assert zn.Study.open(tmp_path / "again.db").trials[WILD].state == "set aside"

@@ -280,11 +280,10 @@ def predict(
     asked = [space.region(sheets.place_of(space, text)) for text in where]
     if sheet is not None:
         asked = sheets.places(read_table(sheet, decimal), space)
-    elif not where:
-        asked = list(study.predict().regions)
+    prediction = study.predict() if sheet is None and not where else study.predict(asked)
+    asked = list(prediction.regions)
     given = {side: limit for side, limit in limits.items() if limit is not None}
     chances = {side: study.probability(asked, **{side: limit}) for side, limit in given.items()}
-    prediction = study.predict(asked)
     if as_json:
         columns: dict[str, Any] = {"region": asked, **prediction._asdict(), **chances}
         options.echo_json(list(Listing("", columns)))
@@ -313,6 +312,7 @@ def _beyond(side: Side) -> click.Command:
     @click.argument("threshold", type=float, required=False)
     @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
     @click.option("--sigma", type=float, help="Instead: least distance from THRESHOLD, in standard deviations.")
+    @click.option("--every", is_flag=True, help="Judge all smallest regions, not only those the tree has.")
     @click.option("--patches", "joined", is_flag=True, help="Join regions that touch.")
     @click.option("--within", type=float, help="For --patches of points or areas: largest distance of neighbours.")
     @options.json_option
@@ -321,13 +321,14 @@ def _beyond(side: Side) -> click.Command:
         threshold: float | None,
         probability: float | None,
         sigma: float | None,
+        every: bool,
         joined: bool,
         within: float | None,
         as_json: bool,
     ) -> None:
         if within is not None and not joined:
             raise click.UsageError("--within is for --patches.")
-        likely: RegionProbabilities = getattr(study, side)(threshold, probability, sigma=sigma)
+        likely: RegionProbabilities = getattr(study, side)(threshold, probability, sigma=sigma, every=every)
         regions = likely.patches(within) if joined else likely
         if as_json:
             options.echo_json(regions)

@@ -312,7 +312,7 @@ def observe(
 
 
 def _observe_sheet(study: Study, sheet: Path, again: bool, decimal: str | None, by: str | None) -> None:
-    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by, slowly), ""
+    sheet_rows, repeated = sheets.observed(study, read_table(sheet, decimal), again, by), ""
     n_taken = len(sheet_rows.new) + (len(sheet_rows.repeated) if again else 0)
     if sheet_rows.repeated and not again:
         rows = ", ".join(str(answer.row) for _, answer in sheet_rows.repeated)

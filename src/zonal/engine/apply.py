@@ -150,6 +150,9 @@ def _observe(state: State, event: events.Observed) -> None:
     seen, minus = with_feedback(event.region, event.feedback), event.minus
     slot = _slot_of(state, seen, minus and with_feedback(minus, event.feedback))
     _add_reward(state, (True, len(state.observed)), slot, event, event.noise, event.time / state.created.time)
+    several = bool(state.draft_events) and isinstance(state.draft_events[0], events.Observed)
+    if several and not state.problem.learner.learns:  # built at once, as a file is opened
+        state.posterior = state.posterior.from_scratch()
     state.observed = state.observed.plus((slot, event))
 
 
@@ -157,8 +160,8 @@ def _amend(state: State, event: events.Amended | events.Judged) -> None:
     """Recount the rewards of a footprint after its readings changed; splits already made stay."""
     problem, source = state.problem, (event.observed, event.number)
     slot, _, weight = state.source_of(event.observed, event.number)
-    reading = event.reading if isinstance(event, events.Corrected) else None
-    _set_site(state, (event.observed, event.number), reading)
+    if isinstance(event, events.Amended):  # else the reading stays what it is
+        _set_site(state, source, event.reading if isinstance(event, events.Corrected) else None)
     rewards = _rewards_of(state, slot, (*state.events, (*state.draft_events, event)))
     state.posterior = state.posterior.from_scratch(ledger=state.ledger.with_rewards(slot, rewards))
     state.believed = state.believed - {source}

@@ -19,7 +19,7 @@ from zonal.engine.initial_design import of_depth
 from zonal.engine.policy import bound_policy, has_scale, recommend
 from zonal.engine.settings import Problem, Settings
 from zonal.engine.state import TOTAL_TOLERANCE, State
-from zonal.errors import ZonalError, require, warn_user
+from zonal.errors import SeveralWrong, ZonalError, require, warn_user
 from zonal.gp.hyperparameters import Fit
 from zonal.kernels.feedback import footprints_of
 from zonal.spaces import Region, Space, with_feedback
@@ -185,38 +185,52 @@ def _is_last(state: State) -> bool:
     return not state.pending and state.remaining + SLACK * state.budget < state.created.cheapest
 
 
-def _check_functional(state: State, region: Region, event: events.Told | events.Observed) -> None:
-    """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
-    slot = state.find_slot(region, event.minus)
+def _check_functional(
+    state: State, region: Region, event: events.Told | events.Observed, draft: State | None = None
+) -> None:
+    """Raise if a value without noise contradicts an earlier one of the same slope or difference.
+
+    Earlier ones are those of `state`, and of a draft that has more rewards.
+    """
+    slot = (draft or state).find_slot(region, event.minus)
     if slot is not None:
         noise = event.noise if isinstance(event, events.Observed) else 0.0
-        checks.consistent(state, slot, event.value, event.sem, noise)
+        checks.consistent(state, slot, event.value, event.sem, noise, draft)
 
 
 def observe(state: State, observations: Sequence[events.Observed]) -> State:
     """Record external observations of any regions; their noise is determined here."""
-    problem, draft = state.problem, state.draft()
-    for event in observations:
-        region, sem = event.region, event.sem
-        able = not problem.model_free or (
-            state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
-        )
-        require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
-        if sem is None:
-            noise = problem.noise.for_time(problem.noise.of_region(region), state.created.time)
-            if not problem.noise.falls_with_weight:
-                noise *= state.fit_state.fit.model.noise or 1.0
-            event = event._replace(noise=noise)
-        if event.reading is not None:
-            seen, weight = with_feedback(region, event.feedback), event.time / state.created.time
-            event = readings.placed(draft, event, seen, event.noise, weight)
-        else:
-            _check_functional(state, region, event)
-        draft.apply_event(event)
+    problem, draft, wrong = state.problem, state.draft(), list[tuple[int, ZonalError]]()
+    for at, event in enumerate(observations):
+        try:
+            draft.apply_event(_with_noise(state, draft, event))
+        except ZonalError as error:
+            wrong.append((at, error))
+    if wrong:
+        raise wrong[0][1] if len(observations) == 1 else SeveralWrong(wrong, len(observations))
     _learn(draft, state.ledger.total)
     if problem.policy.measures_internal_nodes:
         prepare(draft)
     return draft.commit()
+
+
+def _with_noise(state: State, draft: State, event: events.Observed) -> events.Observed:
+    """Return an observation with its noise, if it does not contradict those before or in the draft."""
+    problem, region = state.problem, event.region
+    able = not problem.model_free or (
+        state.measured_by(region, event.minus, problem.feedback) and state.find(region) is not None
+    )
+    require(able, NO_NODE, region.name, "Use a policy with a Gaussian belief, such as GPOO.")
+    if event.sem is None:
+        noise = problem.noise.for_time(problem.noise.of_region(region), state.created.time)
+        if not problem.noise.falls_with_weight:
+            noise *= state.fit_state.fit.model.noise or 1.0
+        event = event._replace(noise=noise)
+    if event.reading is not None:
+        seen, weight = with_feedback(region, event.feedback), event.time / state.created.time
+        return readings.placed(draft, event, seen, event.noise, weight)
+    _check_functional(state, region, event, draft)
+    return event
 
 
 def correct(state: State, amendments: Sequence[events.Amended]) -> State:

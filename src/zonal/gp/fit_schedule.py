@@ -9,12 +9,13 @@ fit, there is one warning.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from zonal._types import Floats
-from zonal.gp.functional_index import FunctionalIndex
+from zonal._types import Floats, Ints
+from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import MOST_ALONE, RATIOS, Fit, WeightedModel, fit_posterior
 from zonal.gp.kernel_families import ModelSpace
 from zonal.gp.model import SMALLEST, Model, ModelSpec, default_model, standardize
@@ -28,6 +29,8 @@ MANY, SURE = 32, 0.9  # models that a given one is compared with, and the share 
 SMALL = 0.08  # of the rewards' std: noise that the grid can hardly tell from zero
 FIRST_CHECK = 12  # measurements
 LEFT_OUT = 2.0  # of the variance, per axis and over the number of measurements
+MOST_WEIGHED = 1000  # lines of rewards on which models are weighed
+CURVE_BITS = 60  # of an order of positions
 LEAST = 10  # residuals, or repeats, needed for a check
 
 
@@ -68,13 +71,22 @@ class ModelFitter:
         total, frame, unknowns = ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
             return _alone(default_model(unknowns, frame, data.mean[data.averages].tolist()))
-        keys = tracked.keys.take(data.slots, axis=1)
+        data, keys, weighed_on = self._weighed(data, tracked)
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
         before, wider = None if state is None else state.fit, self._widening(total)
         correlate = frame.correlate(keys)
-        return fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+        fit = fit_posterior(data, frame, unknowns, correlate, covariance, before, total, frame.models, wider)
+        return replace(fit, model=replace(fit.model, weighed_on=weighed_on)) if weighed_on else fit
+
+    def _weighed(self, data: StatsArrays, tracked: FunctionalIndex) -> tuple[StatsArrays, Keys, int]:
+        """Return the rewards that models are weighed on, the keys of their regions, and how many if not all."""
+        keys, weighed_on = tracked.keys.take(data.slots, axis=1), 0
+        if len(data.slots) > MOST_WEIGHED:
+            chosen = spread_over(self._frame.positions(keys), data.mean, MOST_WEIGHED)
+            data, keys, weighed_on = data.at(chosen), keys.take(chosen, axis=1), MOST_WEIGHED
+        return data, keys, weighed_on
 
     def _widening(self, total: int) -> float:
         """Return by how much standard deviations are widened under a learned kernel, as of Student's t.
@@ -134,8 +146,7 @@ class ModelFitter:
             spec, held, forget = None, state.fit.model.noise, None
         if self.unknowns.noise != given_kernel or held is None:
             return ""  # nothing was given, or not a single number
-        data = ledger.data(forget, tracked.total_weights)
-        keys = tracked.keys.take(data.slots, axis=1)
+        data, keys, _ = self._weighed(ledger.data(forget, tracked.total_weights), tracked)
         unknowns = ModelSpec(spec, True, self.unknowns.mean)
         free = fit_posterior(
             data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY
@@ -152,6 +163,23 @@ class ModelFitter:
                 "learned from the measurements; pass kernel=None."
             )
         return ""
+
+
+def spread_over(positions: Floats, values: Floats, number: int) -> Ints:
+    """Return which of many positions, shape (n, d) between 0 and 1, are a spread of a certain `number` of them.
+
+    They are equally far apart in the order of a curve through space (Morton's), so that no part of it is left out
+    and neighbours stay. The order of the positions has no influence; equal positions go by value.
+    """
+    d = positions.shape[1]
+    bits = max(CURVE_BITS // d, 1)
+    parts = np.minimum((np.clip(positions, 0, 1) * 2**bits).astype(np.int64), 2**bits - 1)
+    code = np.zeros(len(parts), dtype=np.int64)
+    for bit in reversed(range(bits)):
+        for axis in range(min(d, CURVE_BITS)):
+            code = 2 * code + (parts[:, axis] >> bit & 1)
+    order = np.lexsort((values, code))
+    return np.sort(order[((np.arange(number) + 0.5) * len(order) / number).astype(np.intp)])
 
 
 def _far_off(data: StatsArrays, fit: Fit, held: float) -> tuple[float, float]:

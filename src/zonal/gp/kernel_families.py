@@ -6,7 +6,9 @@ There are two frames, one for each kind of region.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -20,7 +22,7 @@ from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxi
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, sampled_members
-from zonal.kernels.finite_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
+from zonal.kernels.finite_covariance import BLOCK, EXACT, Grams, SubsetCovariance, averaging_over
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
@@ -103,6 +105,10 @@ class ModelSpace:
         """Return the prior covariance of averages under a kernel."""
         return ProductCovariance(kernel, self._tables)
 
+    def along_axes(self, kernel: Kernel, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
+        """Return for each term of a kernel its variance and its covariances along each axis, of pairs by axis."""
+        return ProductCovariance(kernel, self._tables).along_axes(pairs)
+
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""
         axes = self._space.axes
@@ -117,6 +123,10 @@ class ModelSpace:
         """Return the prior variance of f at a point about the average of its cell."""
         pairs = self.layout.self_pairs(self.layout.keys(self._feedback.footprints([cell]), register=False))
         return max(float(ProductCovariance(kernel, self._tables).within(pairs)[0]), 0.0)
+
+    def positions(self, keys: Keys) -> Floats:
+        """Return where footprints are, shape (n, d), in widths of the axes."""
+        return np.asarray(self.layout.positions(keys))
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
@@ -167,9 +177,34 @@ def _scalar_or_tuple(values: list[float]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+_shared: ContextVar[list[tuple[AxisSpace | FiniteSpace, Feedback, ModelSpace]] | None] = ContextVar(
+    "shared", default=None
+)
+
+
 def frame_of(space: AxisSpace | FiniteSpace, feedback: Feedback) -> ModelSpace:
-    """Return a space as beliefs see it."""
-    return FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
+    """Return a space as beliefs see it; that of the last study, where campaigns share their tables."""
+    shared = _shared.get()
+    for last_space, last_feedback, frame in shared or ():
+        if space == last_space and feedback == last_feedback:
+            return frame
+    frame = FiniteModelSpace(space, feedback) if space.axes is None else ModelSpace(space, feedback)
+    if shared is not None and space.axes is not None:
+        shared[:] = [(space, feedback, frame)]
+    return frame
+
+
+@contextmanager
+def shared_tables() -> Iterator[None]:
+    """Let the studies that this thread begins share averages of kernels, as long as they have the same space.
+
+    These depend on kernels and regions alone, so that no number changes. Two threads must not share them.
+    """
+    token = _shared.set([])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 class FiniteModelSpace(ModelSpace):
@@ -179,6 +214,7 @@ class FiniteModelSpace(ModelSpace):
 
     def __init__(self, space: FiniteSpace, feedback: Feedback) -> None:
         super().__init__(space, feedback)
+        self._grams = Grams(space.features) if Grams.worth_it(space) else None
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
@@ -188,7 +224,7 @@ class FiniteModelSpace(ModelSpace):
         terms = () if isinstance(kernel, Custom) else kernel.terms
         able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
         require(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
-        return SubsetCovariance(kernel, self._space, self.layout)
+        return SubsetCovariance(kernel, self._space, self.layout, None if terms == () else self._grams)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each feature, None for kernels without distances."""
@@ -205,6 +241,13 @@ class FiniteModelSpace(ModelSpace):
         features = self._space.features[places]
         gram = kernel(features, features)
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
+
+    def positions(self, keys: Keys) -> Floats:
+        """Return where footprints are, shape (n, features), in widths of the features."""
+        features = self._space.features
+        low, widths = features.min(axis=0), np.ptp(features, axis=0)
+        means = np.array([shares @ features[members] for members, shares in (row.learned_from for row in keys[0])])
+        return np.asarray((means - low) / np.where(widths > 0, widths, 1.0))
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""

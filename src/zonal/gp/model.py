@@ -71,6 +71,9 @@ class Model:
     mean_std : float
         In `Study.models`, where the mean is learned: its standard deviation about `mean` before the first
         measurement. 0 for a mean that is given, and in `Study.model`, whose mean is an estimate.
+        weighed_on : int
+        On how many regions, spread over the space, models were weighed, where more were measured; 0 if on all.
+        The posterior is always from all measurements.
 
     Examples
     --------
@@ -86,12 +89,14 @@ class Model:
     spread: dict[str, float]
     measurements: int
     mean_std: float = 0.0
+    weighed_on: int = 0
 
     def _repr_html_(self) -> str:
         """Return the model as a table, for a notebook."""
         errors = {f"relative error of {name}": spread for name, spread in self.spread.items()}
         facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **errors}
-        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
+        of = f", of {self.weighed_on} regions spread over the space" if self.weighed_on else ""
+        return card("Model", facts | {"learned from": f"{self.measurements} measurements{of}"})
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from scipy.linalg import lapack
 
 from zonal._blas import one_thread
 from zonal._types import Floats, Ints
@@ -93,6 +94,18 @@ class Member(GaussianBelief):
         with one_thread():
             return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
 
+    def weights_of_rows(self) -> Floats:
+        """Return by how much the covariance with each row counts in a mean: Q^-1 (rewards)."""
+        rows = len(self._w)
+        if not rows:
+            return self._w
+        with one_thread():
+            return np.asarray(lapack.dtrtrs(self._L.array[:, :rows], self._w, lower=1, trans=1)[0])
+
+    def solve(self, cross: Floats) -> Floats:
+        """Return L^-1 times covariances with the rows, where one thread was asked for."""
+        return self._solve_all(cross)
+
     def prior_mean(self, slot: int) -> float:
         """Return the prior mean of a footprint."""
         weights = self.tracked.total_weights
@@ -163,7 +176,8 @@ class Mixture:
 
     def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
-        prior = max(self.members, key=_log_weight).prior[slot]
+        priors = max(self.members, key=_log_weight).prior
+        prior = priors[slot] if slot < len(priors) else priors.max()  # of a footprint of the same call
         exact = ledger.exact(slot, KNOWN * prior)
         if exact is None or variance > KNOWN * prior:
             return

@@ -431,17 +431,24 @@ class Overlay:
     """
 
     def __init__(
-        self, belief: GaussianBelief, rows: tuple[Floats, ...] = (), variance: Floats | None = None
+        self,
+        belief: GaussianBelief,
+        rows: GrowingArray | None = None,
+        number: int = 0,
+        variance: Floats | None = None,
     ) -> None:
         self._belief = belief
-        self._rows = rows
+        self._rows, self._number = rows, number  # a row for each pending measurement, which reduce the covariance
         self.variance = belief.variance if variance is None else variance
 
     def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
         """Return the covariance of some tracked footprints with others, or with each other."""
         joint = self._belief.covariance(slots, others)
-        for v in self._rows:
-            joint -= np.outer(v[slots], v[slots if others is None else others])
+        if self._rows is not None:
+            rows = self._rows.array[: self._number]
+            left = rows.take(slots, axis=1)
+            with one_thread(left.size):
+                joint -= left.T @ (left if others is None else rows.take(others, axis=1))
         return joint
 
     def with_pending(self, slot: int, variance: float, minus: int | None = None) -> Overlay:
@@ -456,12 +463,16 @@ class Overlay:
         predictive += variance
         if predictive <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
             return self
-        v = row / math.sqrt(predictive)
-        return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))
+        v, number, m = row / math.sqrt(predictive), self._number, len(row)
+        rows = GrowingArray((1, m)) if self._rows is None else self._rows.extended((number, m), (number + 1, m))
+        rows.array[number, :m] = v
+        return Overlay(self._belief, rows, number + 1, np.maximum(self.variance - v * v, 0.0))
 
     def _row(self, slot: int) -> Floats:
         """Return the covariance of one tracked footprint with all of them."""
         row = self._belief.covariance_row(slot)
-        for v in self._rows:
-            row -= v[slot] * v
-        return row
+        if self._rows is None:
+            return row
+        rows = self._rows.array[: self._number, : len(row)]
+        with one_thread(rows.size):
+            return row - rows[:, slot] @ rows

@@ -11,7 +11,7 @@ This is the only memory of rewards: beliefs are built from it, or updated with i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +94,12 @@ class StatsArrays:
     scatter: float
     extra: int
     total: Floats | float = 1.0
+
+    def at(self, lines: NDArray[np.intp]) -> StatsArrays:
+        """Return some of the lines; what repeats say about the noise stays that of all."""
+        total = self.total if isinstance(self.total, float) else self.total[lines]
+        columns = {name: getattr(self, name)[lines] for name in ("slots", "mean", "count", "variance")}
+        return replace(self, **columns, total=total)
 
     @property
     def averages(self) -> NDArray[np.bool_]:

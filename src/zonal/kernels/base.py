@@ -237,9 +237,16 @@ class ProductKernel(Term):
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        scales = self.lengthscales(x.shape[1])
+        x, y = x / scales, y / scales
+        exponent = self.profile.exponent(x, y)
+        if exponent is not None:
+            np.exp(np.negative(exponent, out=exponent), out=exponent)
+            exponent *= self.variance
+            return exponent
         exponent, gap, product = np.zeros((len(x), len(y))), np.empty((len(x), len(y))), None
-        for j, scale in enumerate(self.lengthscales(x.shape[1]).tolist()):
-            np.subtract((x[:, j] / scale)[:, None], y[:, j] / scale, out=gap)
+        for j in range(x.shape[1]):
+            np.subtract(x[:, j, None], y[:, j], out=gap)
             polynomial, power = self.profile.factor(gap)
             exponent -= power
             if polynomial is not None:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats
+from zonal._types import Floats, Ints
 
 if TYPE_CHECKING:
     from zonal.spaces import CategoricalAxis
+
+
+class OverlapPairs(NamedTuple):
+    """Pairs of sets: a table of all overlaps, and the set of each row and column.
+
+    A sequence has an axis for each position, and an array of all pairs on each of them would fill the memory.
+    """
+
+    table: Floats
+    rows: Ints
+    columns: Ints
 
 
 class CategoryIndex:
@@ -52,10 +63,9 @@ class CategoryIndex:
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
         return self.keys(pools, pools, (), register=True)
 
-    def pairs(self, keys: Floats, others: Floats) -> Floats:
+    def pairs(self, keys: Floats, others: Floats) -> OverlapPairs:
         """Return the overlaps of all pairs, shape (some, others)."""
-        overlap: Floats = self._overlap[keys[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
-        return overlap
+        return OverlapPairs(self._overlap, keys[0].astype(np.intp), others[0].astype(np.intp))
 
     repeated = pairs
 
@@ -64,6 +74,11 @@ class CategoryIndex:
         theirs = keys if others is None else others
         overlap: Floats = self._overlap[keys[0].astype(np.intp), theirs[0].astype(np.intp)]
         return overlap
+
+    def positions(self, keys: Floats) -> Floats:
+        """Return the mean places of the symbols of sets, from 0 to 1."""
+        frequencies = self._frequencies.take(np.maximum(keys[0], 0).astype(np.intp), axis=0)
+        return np.asarray(frequencies @ np.linspace(0, 1, frequencies.shape[1]))
 
     def frequencies(self, keys: Floats) -> Floats:
         """Return the frequency of every symbol within some sets, shape (n, symbols)."""
@@ -77,6 +92,8 @@ class CategoryCovariance:
     def __init__(self, correlation: float) -> None:
         self._correlation = correlation
 
-    def of(self, overlap: Floats) -> Floats:
+    def of(self, overlap: Floats | OverlapPairs) -> Floats:
         """Return the averages of sets with these overlaps."""
+        if isinstance(overlap, OverlapPairs):
+            return self.of(overlap.table).take(overlap.rows, axis=0).take(overlap.columns, axis=1)
         return self._correlation + (1 - self._correlation) * overlap

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +178,10 @@ class ProductTerm:
             product *= factor.of(axis)
         return product
 
+    def along_axes(self, pairs: Sequence[Any]) -> list[Floats]:
+        """Return the covariances along each axis, of pairs by axis."""
+        return [factor.of(axis) for factor, axis in zip(self._factors, pairs, strict=True)]
+
     def within(self, pairs: Pairs) -> Floats:
         """Return the variance of f at a point about the average of its region."""
         return 1 - self.of(pairs)
@@ -238,6 +243,11 @@ class ProductCovariance:
         for variance, term in self._terms[1:]:
             total += variance * term.of(pairs)
         return total
+
+    def along_axes(self, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
+        """Return for each term, none of them a motif, its variance and its covariances along each axis."""
+        terms = ((variance, term) for variance, term in self._terms if isinstance(term, ProductTerm))
+        return [(variance, term.along_axes(pairs)) for variance, term in terms]
 
     def within(self, pairs: Pairs) -> Floats:
         """Return the prior variance of f at a point about the average over each footprint around it."""

@@ -11,13 +11,14 @@ region is then always that of its representatives, so that covariances stay posi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats, Ints
-from zonal.kernels.base import Kernel
+from zonal.kernels.base import Kernel, ProductKernel
 from zonal.kernels.callable import Custom
 from zonal.kernels.combinations import Beside, Pairs
 from zonal.kernels.feedback import Feedback, Subsets, spread_evenly
@@ -34,6 +35,8 @@ FEW = 32  # members that represent a small region of it
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "smallest": 2}  # members that represent regions while learning
 BLOCK = 15_000  # kernel values at once: arrays above 128 kB would each be requested from the system
 LARGE = 500_000  # values times features at once, for a user-defined function, where a call may be expensive
+MOST_IN_GRAM, MANY_FEATURES = 2048, 16  # members and features of spaces whose covariances are kept: 32 MB a kernel
+MOST_GRAMS = 6  # kernels
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
 
 
@@ -142,6 +145,36 @@ class SubsetLayout:
         return [], keys, None
 
 
+class Grams:
+    """The covariances of all members of a space under the last kernels used, where computing them takes long."""
+
+    def __init__(self, features: Floats) -> None:
+        self._features = features
+        self._kept: dict[Kernel, Floats] = {}
+
+    @staticmethod
+    def worth_it(space: FiniteSpace) -> bool:
+        """Tell whether to keep the covariances of all members: there are not too many, with many features."""
+        return space.size <= MOST_IN_GRAM and space.features.shape[1] >= MANY_FEATURES
+
+    def of(self, kernel: Kernel) -> tuple[float, Floats]:
+        """Return a factor and the covariances of all members to multiply by it; one half is computed."""
+        scale = 1.0
+        if isinstance(kernel, ProductKernel):  # models often differ in the variance alone
+            scale, kernel = kernel.variance, replace(kernel, variance=1.0)
+        if kernel not in self._kept:
+            size, x = len(self._features), self._features
+            gram, step = np.empty((size, size)), max(1, BLOCK // size)
+            for low in range(0, size, step):
+                part = slice(low, low + step)
+                gram[part, low:] = kernel(x[part], x[low:])
+                gram[low:, part] = gram[part, low:].T
+            if len(self._kept) >= MOST_GRAMS:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[kernel] = gram
+        return scale, self._kept[kernel]
+
+
 class SubsetCovariance:
     """Prior covariance of averages over sets of members.
 
@@ -150,10 +183,13 @@ class SubsetCovariance:
     it has measured, which are few, with all others. The cache changes no digit.
     """
 
-    def __init__(self, kernel: Kernel, space: FiniteSpace, layout: SubsetLayout) -> None:
+    def __init__(
+        self, kernel: Kernel, space: FiniteSpace, layout: SubsetLayout, grams: Grams | None = None
+    ) -> None:
         self._kernel = kernel
         self._layout = layout  # shared with the covariances of other kernels
         self._features = space.features
+        self._grams = grams
         self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
         self._kept: dict[int, Floats] = {}  # by number: covariance with every member met
         self._last: tuple[Rows | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
@@ -204,12 +240,25 @@ class SubsetCovariance:
     def _averaged(self, rows: list[Row], columns: Ints) -> Floats:
         """Compute the covariance of some footprints with single members."""
         row_columns, averaging = averaging_over(row[:2] for row in rows)
+        if self._grams is not None:
+            scale, gram = self._grams.of(self._kernel)
+            averages = averaging @ gram.take(self._layout.met[row_columns], axis=0)
+            return scale * np.asarray(averages).take(self._layout.met[columns], axis=1)
         covariances = np.empty((len(rows), len(columns)))
-        x, y = (self._features[self._layout.met[selected]] for selected in (columns, row_columns))
+        x, y = self._layout.met[columns], self._layout.met[row_columns]
         step = max(1, self._at_once // max(len(row_columns), 1))
         for low in range(0, len(columns), step):
-            covariances[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
+            covariances[:, low : low + step] = averaging @ self._between(y, x[low : low + step])
         return covariances
+
+    def _between(self, members: Ints, others: Ints) -> Floats:
+        """Return the covariances of single members with others."""
+        if self._grams is None:
+            return self._kernel(self._features[members], self._features[others])
+        scale, gram = self._grams.of(self._kernel)
+        block: Floats = gram.take(members, axis=0).take(others, axis=1)
+        block *= scale
+        return block
 
     def _variances(self, rows: Rows) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
@@ -230,20 +279,20 @@ class SubsetCovariance:
         return variances
 
     def _small_variances(self, rows: list[Row]) -> Floats:
-        x = self._features[self._layout.met[np.concatenate([row.columns for row in rows])]]
+        x = self._layout.met[np.concatenate([row.columns for row in rows])]
         shares = np.concatenate([row.shares for row in rows])
         starts = np.cumsum([0, *(len(row.columns) for row in rows[:-1])])
-        weighted = shares[:, None] * self._kernel(x, x) * shares
+        weighted = shares[:, None] * self._between(x, x) * shares
         return np.add.reduceat(np.add.reduceat(weighted, starts, 0), starts, 1).diagonal()
 
     def _variance(self, columns: Ints, shares: Floats) -> float:
         """Return the variance of one footprint, from one half of a symmetric matrix."""
-        x, step, total = self._features[self._layout.met[columns]], max(1, self._at_once // len(columns)), 0.0
+        x, step, total = self._layout.met[columns], max(1, self._at_once // len(columns)), 0.0
         for low in range(0, len(columns), step):
             part = slice(low, low + step)
             twice = 2 * shares[low:]
             twice[:step] = shares[part]
-            total += float(shares[part] @ (self._kernel(x[part], x[low:]) @ twice))
+            total += float(shares[part] @ (self._between(x[part], x[low:]) @ twice))
         return total
 
 

@@ -178,6 +178,10 @@ class IntervalIndex:
         cases: Ints = lag.astype(np.intp)
         return cases
 
+    def positions(self, keys: Floats) -> Floats:
+        """Return the centres of intervals, in widths of the axis."""
+        return np.asarray(keys[CENTER] / self._side)
+
     def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
         """Return the distance of the centres and both widths of some cases, the wider first, and their view.
 
@@ -419,6 +423,25 @@ class ProductLayout:
             beside = Beside([part.self_pairs(first[rows], second[rows]) for part, rows in by_axis], first, second)
             return CombinationVariances(self.self_pairs(plain), at, beside, weights)  # type: ignore[arg-type]  # these are no sums
         return [part.self_pairs(keys[rows]) for part, rows in zip(self.parts, self._rows, strict=True)], keys, None
+
+    def grid(self, space: AxisSpace, depth: int) -> list[Floats]:
+        """Return the keys of the parts of each axis whose combinations are all cells of a depth."""
+        by_axis = zip(self.parts, space.partition.existing(depth), space.partition.pieces(depth), strict=True)
+        return [part.cells(places, pieces) for part, places, pieces in by_axis]
+
+    def pairs_by_axis(self, grid: Sequence[Floats], keys: Floats) -> list[Any]:
+        """Return what kernels need to know, by axis, about all pairs of parts of an axis with some footprints."""
+        by_axis = zip(self.parts, grid, self._rows, strict=True)
+        return [part.repeated(parts, keys[rows]) for part, parts, rows in by_axis]
+
+    def self_pairs_by_axis(self, grid: Sequence[Floats]) -> list[Any]:
+        """Return what kernels need to know, by axis, about parts of an axis with themselves."""
+        return [part.self_pairs(parts) for part, parts in zip(self.parts, grid, strict=True)]
+
+    def positions(self, keys: Floats) -> Floats:
+        """Return the centres of footprints, of sums of their first part, in widths of the axes, shape (n, d)."""
+        by_axis = zip(self.parts, self._rows, strict=True)
+        return np.stack([part.positions(keys[rows]) for part, rows in by_axis], axis=1)
 
     def frequencies(self, keys: Floats) -> list[Floats]:
         """Return the frequencies of symbols on each axis, shape (n, symbols) each."""

@@ -112,6 +112,13 @@ class Profile(ABC):
         slope = None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink it diverges
         return slope, None, None
 
+    def exponent(self, x: Floats, y: Floats) -> Floats | None:
+        """Return minus the log of the product of `value` over the features of two sets of points, in lengthscales.
+
+        None where that takes a pass for each feature: see `factor`.
+        """
+        return None
+
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a product with exp(-exponent): the other factor (None for 1), and the exponent.
 
@@ -260,6 +267,14 @@ class RBFProfile(Closed):
         variance = 1 + spread * spread
         return np.asarray(np.exp(-0.5 * gap * gap / variance) / np.sqrt(variance))
 
+    def exponent(self, x: Floats, y: Floats) -> Floats:
+        """Return minus the log of the product over features: half the squared distance."""
+        from scipy.spatial.distance import cdist
+
+        squared: Floats = cdist(x, y, "sqeuclidean")
+        squared *= 0.5
+        return squared
+
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
         r *= r
@@ -303,6 +318,14 @@ class MaternProfile(Closed):
         s = self._root * r
         return np.asarray(_at(self._second, s) * np.exp(-s) / self._root**2)
 
+    def exponent(self, x: Floats, y: Floats) -> Floats | None:
+        """Return minus the log of the product over features, if there is no polynomial: the sum of distances."""
+        if len(self._value) > 1:
+            return None
+        from scipy.spatial.distance import cdist
+
+        return self._root * np.asarray(cdist(x, y, "cityblock"))
+
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
         s = np.abs(r, out=r)
@@ -320,10 +343,14 @@ def _summed(polynomial: Sequence[float]) -> list[float]:
 
 def _at(polynomial: Sequence[float], s: Floats) -> Floats | float:
     """Evaluate a polynomial by Horner's rule."""
-    total: Floats | float = polynomial[-1]
-    for coefficient in polynomial[-2::-1]:
-        total = total * s
+    *rest, last = polynomial
+    if not rest:
+        return last
+    total = last * s if last != 1 else s.copy()
+    for coefficient in rest[:0:-1]:
         total += coefficient
+        total *= s
+    total += rest[0]
     return total
 
 

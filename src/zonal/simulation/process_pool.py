@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from zonal._blas import libraries
 from zonal.errors import InvalidInput, whole_number
+from zonal.gp.kernel_families import shared_tables
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,7 +90,8 @@ def run_all(
     bar = partial(tqdm, total=len(tasks), unit=unit, leave=False, disable=None if progress else True)
     jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
     if jobs == 1:
-        return [function(task) for task in bar(tasks)]
+        with shared_tables():
+            return [function(task) for task in bar(tasks)]
     try:
         pickle.dumps(function)
     except Exception as error:
@@ -130,7 +132,8 @@ def _ctrl_c_held() -> Iterator[None]:
 
 
 def _begin(function: Callable[[T], R] | None) -> None:
-    """Limit a worker to one core, and keep its function."""
+    """Limit a worker to one core, let its studies share tables for as long as it lives, and keep its function."""
+    shared_tables().__enter__()
     for _, put in libraries():
         put(1)
     _function[:] = [function]

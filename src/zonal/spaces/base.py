@@ -217,8 +217,8 @@ class Partition(ABC):
         """Return one of the leaves if the tree ended at a depth, by number."""
 
     @abstractmethod
-    def leaf_regions(self, depth: int) -> Sequence[Region]:
-        """Return the leaves if the tree ended at a depth."""
+    def leaf_regions(self, depth: int, numbers: Ints | None = None) -> Sequence[Region]:
+        """Return the leaves if the tree ended at a depth, or some of them by number."""
 
     @abstractmethod
     def representative_cells(self, depth: int, most: int) -> list[Node]:

@@ -126,9 +126,12 @@ class AxisPartition(Partition):
         every = np.meshgrid(*self.existing(depth), indexing="ij")
         return depth, int(np.sort(self.indices(depth, [grid.ravel() for grid in every]))[number])
 
-    def leaf_regions(self, depth: int) -> list[ProductRegion]:
+    def leaf_regions(self, depth: int, numbers: Ints | None = None) -> list[ProductRegion]:
         """Return the leaves if the tree ended at a depth, in the order of the axes, the last one fastest."""
-        parts = np.stack([grid.ravel() for grid in np.meshgrid(*self.existing(depth), indexing="ij")], axis=1)
+        existing = self.existing(depth)
+        shape = [len(parts_of_axis) for parts_of_axis in existing]
+        at = np.unravel_index(np.arange(math.prod(shape)) if numbers is None else numbers, shape)
+        parts = np.stack([every[places] for every, places in zip(existing, at, strict=True)], axis=1)
         nodes = zip([depth] * len(parts), self.indices(depth, list(parts.T)).tolist(), strict=True)
         return [self._space.seen(node, cell, None) for node, cell in zip(nodes, parts, strict=True)]
 
@@ -264,9 +267,10 @@ class FinitePartition(Partition):
             number -= len(ends)
         return depth, number
 
-    def leaf_regions(self, depth: int) -> list[SubsetRegion]:
+    def leaf_regions(self, depth: int, numbers: Ints | None = None) -> list[SubsetRegion]:
         """Return the leaves if the tree ended at a depth."""
-        return [self._space.cell(self.leaf(depth, number)) for number in range(self.leaves(depth))]
+        wanted = range(self.leaves(depth)) if numbers is None else numbers.tolist()
+        return [self._space.cell(self.leaf(depth, number)) for number in wanted]
 
     @cached_property
     def _ends(self) -> list[Ints]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from zonal.engine.costs import paid
-from zonal.engine.events import Asked, Reading, Recommended, Told, Transaction
+from zonal.engine.events import Asked, Observed, Reading, Recommended, Told, Transaction
 from zonal.engine.off_grid import home_of
 from zonal.engine.results import Observation, Trial, TrialRecord
 from zonal.engine.settings import Problem
@@ -152,6 +152,12 @@ def observation_outcomes(state: State) -> Iterator[tuple[Observation, list[Outco
             Observation(number, observed.region, value, sem, note, minus, state.created.id, *qualities(reading)),
             past,
         )
+
+
+def observation_of(study: Study, number: int, event: Observed) -> Observation:
+    """Return an observation as the user gets it when it came in."""
+    seen = event.region, event.value, event.sem, event.note, event.minus
+    return Observation(number, *seen, study.id, *qualities(event.reading))
 
 
 def qualities(reading: Reading | None) -> tuple[Limit, float | None]:

@@ -29,14 +29,13 @@ from zonal.engine.events import (
 from zonal.engine.expand import Possible, possible
 from zonal.engine.readings import RawReading
 from zonal.engine.results import Observation, Trial, TrialRecord
-from zonal.engine.settings import RegionsLike, checked_feedback
+from zonal.engine.settings import RegionsLike
 from zonal.engine.trial_history import outcomes
 from zonal.errors import InvalidInput, TrialError, UnknownTrial, listed, require, text, truth, whole_number
-from zonal.kernels.feedback import Feedback
 from zonal.spaces import Region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
-from zonal.study.history import asked_trial, history, qualities, trial_of
+from zonal.study.history import asked_trial, history, trial_of
 from zonal.study.queries import region_of
 from zonal.study.worker_id import is_running, person, worker_id
 
@@ -144,7 +143,7 @@ def tell(
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
-            _log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
+            log_measurement(study, f"trial {asked.number}", state.asked_region(asked), value)
 
 
 def _more(
@@ -256,7 +255,7 @@ def _amend(study: Study, fact: Amended, value: float | None, beside: Sequence[Re
     region = state.observed[number][1].region if fact.observed else asked_region(state.asked[number])
     study._commit(commands.correct(state, [fact, *beside]))
     what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
-    _log_measurement(study, what, region, value)
+    log_measurement(study, what, region, value)
 
 
 def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
@@ -337,36 +336,7 @@ def claim_from(study: Study, number: int, by: str, worker: str) -> Trial | None:
         return trial_of(study._state, asked)
 
 
-def observe(
-    study: Study,
-    region: RegionLike,
-    given: RawReading,
-    sem: float | None,
-    feedback: Feedback | None,
-    time: float | None,
-    minus: RegionLike | None,
-    note: str,
-) -> Observation:
-    """Record an earlier or external measurement of any region: see `Study.observe`."""
-    with study._writing(partly=True):
-        of_region = region.feedback if isinstance(region, Region) else None
-        seen_by = of_region if feedback is None else feedback
-        by = study.settings.feedback if seen_by is None else checked_feedback(seen_by, study.space)
-        seen = with_feedback(region_of(study, region), by)
-        other = None if minus is None else with_feedback(region_of(study, minus), by)
-        spent = checks.time_spent(study._state, time) or 1.0
-        value, sem, reading = readings.checked(
-            study._state, given, sem, note, lambda: seen, spent, by, other is not None
-        )
-        checks.usable(study._state, seen, other, sem)
-        number = len(study._state.observed)
-        fact = Observed(seen, value, sem, 0.0, by, spent, other, note=note, reading=reading)
-        study._commit(commands.observe(study._state, [fact]))
-        _log_measurement(study, "observed", seen, value)
-    return Observation(number, seen, value, sem, note, other, study.id, *qualities(reading))
-
-
-def _log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
+def log_measurement(study: Study, what: str, region: Region, value: float | None) -> None:
     """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
         measured = f"{value:.6g} {study.settings.value_unit}".rstrip()

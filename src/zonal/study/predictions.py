@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -50,13 +50,25 @@ class Prediction(_Pair):
     True
     """
 
-    regions: tuple[Region, ...] = ()
+    _regions: Sequence[Region] | Callable[[], Sequence[Region]] = ()
     unit: str = ""
     likelihood: Likelihood | None = None
 
-    def _of(self, regions: Sequence[Region], unit: str, likelihood: Likelihood | None = None) -> Self:
-        self.regions, self.unit, self.likelihood = tuple(regions), unit, likelihood
+    def _of(
+        self,
+        regions: Sequence[Region] | Callable[[], Sequence[Region]],
+        unit: str,
+        likelihood: Likelihood | None = None,
+    ) -> Self:
+        self._regions, self.unit, self.likelihood = regions, unit, likelihood
         return self
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions, if there are several; many are made when they are first asked for."""
+        if not isinstance(self._regions, tuple):
+            self._regions = tuple(self._regions() if callable(self._regions) else self._regions)
+        return self._regions
 
     def interval(self, probability: float = 0.9) -> tuple[Any, Any]:
         """Return the ends of the central interval that holds each average with a probability, under the model.

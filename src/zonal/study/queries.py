@@ -8,14 +8,15 @@ mathematics is in `engine.confidence`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from zonal._types import Floats
+from zonal._types import Floats, Ints
 from zonal.engine import confidence, policy, select
 from zonal.engine.confidence import HELD, SURE, Outlook
 from zonal.engine.policy import views
@@ -25,7 +26,7 @@ from zonal.engine.results import (
 )
 from zonal.engine.settings import checked_feedback
 from zonal.engine.state import State
-from zonal.errors import InvalidInput, finite_number, listed, require, whole_number, without_unit
+from zonal.errors import InvalidInput, finite_number, listed, require, truth, whole_number, without_unit
 from zonal.errors import probability as checked_probability
 from zonal.gp.empirical import empirical_columns, empirical_relative_std
 from zonal.gp.hyperparameters import WeightedModel
@@ -40,6 +41,7 @@ from zonal.study import summary
 from zonal.study.predictions import Prediction
 from zonal.study.region_formats import regions_in
 from zonal.study.summary import RegionProbabilities, likely_table
+from zonal.study.whole_map import smallest_grid, whole_grid
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
@@ -75,7 +77,12 @@ def outlook(study: Study, n: int) -> Outlook:
 
 
 def beyond(
-    study: Study, side: Side, threshold: float | None, probability: float | None, sigma: float | None
+    study: Study,
+    side: Side,
+    threshold: float | None,
+    probability: float | None,
+    sigma: float | None,
+    every: bool = False,
 ) -> RegionProbabilities:
     """Return the regions whose average is beyond a threshold: see `Study.above` and `Study.below`."""
     problem = "a region is listed by its probability or by its distance in standard deviations"
@@ -88,11 +95,8 @@ def beyond(
             bare = without_unit(threshold, study.settings.value_unit, "threshold")
             default, limit = SURE, finite_number(bare, "threshold")
         wanted = checked_probability(default if probability is None else probability, "probability")
-        rows = candidates(state.posterior_table())
-        models = ((view.weight, view.mean[rows], view.std[rows]) for view in views(state, pending=False))
+        regions_at, mean, std, models = _all_judged(state) if truth(every, "every") else _leaves_judged(state)
         chance = _chance(state, side, limit, models)
-    tree = tree_of(state)
-    mean, std = tree.mean[rows], tree.std[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = (mean - limit) / std * (1 if side == "above" else -1)
     apart[np.isnan(apart)] = 0.0  # exactly at the threshold
@@ -104,19 +108,34 @@ def beyond(
         order, listed = np.argsort(-apart, kind="stable"), apart >= min_sigma
         how = f"by {min_sigma:g} standard deviations"
     number = int(np.count_nonzero(listed))
-    likely = [
-        RegionProbability(
-            state.judged_region(int(rows[at])),
-            float(mean[at]),
-            float(std[at]),
-            float(chance[at]),
-            float(apart[at]),
-        )
-        for at in order[: max(number, 1)].tolist()
-    ]
+    first = order[: max(number, 1)]
+    columns = (column[first].tolist() for column in (mean, std, chance, apart))
+    likely = [RegionProbability(*entry) for entry in zip(regions_at(first), *columns, strict=True)]
     statement = f"is {side} {limit:g} {study.settings.value_unit}".rstrip() + f" {how}"
     wrong = summary.misclassified(study) if threshold is None else None
     return likely_table(study, statement, likely, number, (limit, side, wrong))
+
+
+Judged = tuple[Callable[[Ints], Sequence[Region]], Floats, Floats, list[confidence.Under]]
+
+
+def _leaves_judged(state: State) -> Judged:
+    """Return the leaves of the tree by place, their means and stds, and those under each model."""
+    rows, tree = candidates(state.posterior_table()), tree_of(state)
+    models = [(view.weight, view.mean[rows], view.std[rows]) for view in views(state, pending=False)]
+
+    def regions_at(places: Ints) -> list[Region]:
+        return [state.judged_region(row) for row in rows[places].tolist()]
+
+    return regions_at, tree.mean[rows], tree.std[rows], models
+
+
+def _all_judged(state: State) -> Judged:
+    """Return all smallest regions by place, their means and stds, and those under each model."""
+    models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in whole_grid(state).under_models()]
+    mean = np.sum([weight * means for weight, means, _ in models], axis=0)
+    variance = np.sum([weight * (std**2 + (means - mean) ** 2) for weight, means, std in models], axis=0)
+    return partial(_leaves, state), _value(state, mean), np.sqrt(variance), models
 
 
 def _searched_for(study: Study, side: Side) -> tuple[Side, float]:
@@ -193,6 +212,14 @@ def predict(
     feedback: Feedback | None,
 ) -> Prediction:
     """Return mean and std of any regions' averages: see `Study.predict`."""
+    if regions is None and feedback is None:
+        with study._lock:
+            grid = smallest_grid(state := study._state)
+            centred, variance = (None, None) if grid is None else grid.predict()
+        if centred is not None and variance is not None:
+            mean, std = state.problem.stated(_value(state, centred), np.sqrt(variance))
+            everything, unit = partial(_leaves, state), study.settings.value_unit
+            return Prediction(mean, std)._of(everything, unit, study.settings.likelihood)
     several, single = (smallest_regions(study), False) if regions is None else _listed(study, regions)
     if feedback is not None:
         by = checked_feedback(feedback, study.space)
@@ -217,6 +244,14 @@ def smallest_regions(study: Study) -> list[Region]:
     fix = "Pass the regions, or give the space a larger smallest size."
     require(number <= MAX_SMALLEST, f"at most {MAX_SMALLEST} smallest regions are predicted at once", number, fix)
     regions: list[Region] = study.space.partition.leaf_regions(bottom)
+    return regions
+
+
+def _leaves(state: State, numbers: Ints | None = None) -> Sequence[Region]:
+    """Return the smallest regions in order, or some of them by number."""
+    regions: Sequence[Region] = state.problem.space.partition.leaf_regions(
+        state.problem.bottom(state.h_max), numbers
+    )
     return regions
 
 

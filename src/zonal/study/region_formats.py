@@ -152,13 +152,20 @@ def _part_in_row(axis: Axis, cells: Mapping[str, str]) -> PartLike | None:
 
 def regions_in(space: Space, frame: object) -> list[RegionLike] | None:
     """Return what the rows of a data frame, or of a table of Zonal's, describe; None if it is neither."""
+    columns = columns_of(frame)
+    return None if columns is None else regions_of_columns(space, columns)
+
+
+def columns_of(frame: object) -> Mapping[str, Sequence[PlainCell]] | None:
+    """Return the columns of a data frame, or of a table of Zonal's; None if it is neither."""
     if isinstance(frame, Listing):
-        columns: Mapping[str, Sequence[PlainCell]] = frame.to_dict()
-    else:
-        read = as_frame(frame)
-        if read is None:
-            return None
-        columns = {name: values.tolist() for name, values in read.columns.items()}
+        return frame.to_dict()
+    read = as_frame(frame)
+    return None if read is None else {name: values.tolist() for name, values in read.columns.items()}
+
+
+def regions_of_columns(space: Space, columns: Mapping[str, Sequence[PlainCell]]) -> list[RegionLike]:
+    """Return what the rows of a table describe."""
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     named = _named(space, columns)
     if not named and "region" not in columns:

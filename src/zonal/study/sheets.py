@@ -23,6 +23,7 @@ from zonal.engine.trial_history import Outcome
 from zonal.errors import (
     LARGEST_STD,
     InvalidInput,
+    SeveralWrong,
     ZonalError,
     finite_number,
     from_margin,
@@ -38,6 +39,7 @@ from zonal.spaces import Region, Space
 from zonal.spaces.base import RegionLike
 from zonal.study import operations, signatures
 from zonal.study.history import history
+from zonal.study.observations import Measurement
 from zonal.study.queries import region_of
 from zonal.study.region_formats import axis_columns, exact_columns, region_in_row
 from zonal.study.study import Study
@@ -128,6 +130,7 @@ class Sheet(Generic[T]):
     notes: dict[int, str] = field(default_factory=dict)  # in such rows, by trial
     notes_left: dict[int, NoteLeft] = field(default_factory=dict)  # notes that are not kept, by trial
     outdated: dict[int, tuple[int, str]] = field(default_factory=dict)  # by trial: row, and what happened
+    taken: list[Observation] = field(default_factory=list)  # what was observed
 
 
 def told(
@@ -172,13 +175,7 @@ def told(
     return signatures.signed(study, None, key, kinds, change, lambda state, at: answers(table, study))
 
 
-def observed(
-    study: Study,
-    table: Table,
-    again: bool,
-    by: str | None = None,
-    watched: Callable[..., Any] = lambda things, what: things,
-) -> Sheet[Region]:
+def observed(study: Study, table: Table, again: bool, by: str | None = None, key: str = "") -> Sheet[Region]:
     """Add the earlier measurements of a sheet to a study, all or none; return what the sheet says.
 
     Rows that were told or observed before are taken only if `again`. `by` is who adds them.
@@ -186,16 +183,27 @@ def observed(
 
     def change(draft: Study) -> Sheet[Region]:
         sheet = earlier(table, draft)
-        taken = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
-
-        def observe(place: Region, filled: FilledRow) -> None:
-            seen = {"minus": filled.minus, "note": filled.note, "by": by, **filled.reading}
-            draft.observe(place, sem=filled.sem, feedback=place.feedback, **seen)
-
-        refuse_rows(table, _rows_wrong(watched(taken, "taking in"), observe), "taken in")
+        rows, measurements = to_observe(sheet, again)
+        try:
+            sheet.taken = draft._observe(measurements, by, key)
+        except SeveralWrong as error:
+            refuse_rows(table, [(rows[at] - 1, str(why)) for at, why in error.wrong], "taken in")
+        except ZonalError as error:
+            refuse_rows(table, [(row - 1, str(error)) for row in rows if len(rows) == 1], "taken in")
+            raise
         return sheet
 
     return operations.together(study, change)
+
+
+def to_observe(sheet: Sheet[Region], again: bool) -> tuple[list[int], list[Measurement]]:
+    """Return the rows, from 1, that the study does not have, or all if `again`, and what was measured in each."""
+    entries = sorted(sheet.new + sheet.repeated if again else sheet.new, key=lambda entry: entry[1].row)
+    measurements = [
+        Measurement(place, filled.value, filled.sem, place.feedback, None, filled.minus, filled.note)
+        for place, filled in entries
+    ]
+    return [filled.row for _, filled in entries], measurements
 
 
 def _rows_wrong(

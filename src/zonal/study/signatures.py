@@ -9,7 +9,7 @@ from zonal.engine.events import Claimed, Event, Forbidden, Observed, Signed, Unb
 from zonal.engine.results import Observation, Trial
 from zonal.engine.state import State
 from zonal.errors import require, text
-from zonal.study.history import qualities, trial_of
+from zonal.study.history import observation_of, trial_of
 from zonal.study.operations import together
 
 if TYPE_CHECKING:
@@ -54,14 +54,13 @@ def nothing_again(state: State, at: int) -> None:
     """Return again what an operation without a result returned."""
 
 
-def observed_again(study: Study) -> Callable[[State, int], Observation]:
-    """Return what returns again the observation that a transaction made."""
+def observed_again(study: Study) -> Callable[[State, int], list[Observation]]:
+    """Return what returns again the observations that a transaction made."""
 
-    def again(state: State, at: int) -> Observation:
-        earlier = sum(isinstance(event, Observed) for transaction in state.events[:at] for event in transaction)
-        event = state.observed[earlier][1]
-        seen = event.region, event.value, event.sem, event.note, event.minus
-        return Observation(earlier, *seen, study.id, *qualities(event.reading))
+    def again(state: State, at: int) -> list[Observation]:
+        first = sum(isinstance(event, Observed) for transaction in state.events[:at] for event in transaction)
+        several = [event for event in state.events[at] if isinstance(event, Observed)]
+        return [observation_of(study, number, event) for number, event in enumerate(several, first)]
 
     return again
 

@@ -68,6 +68,7 @@ from zonal.io.dataframes import DataFrame
 from zonal.io.files import file_path
 from zonal.io.hints import Named, hinting, missing
 from zonal.io.result_table import Listing
+from zonal.io.tables import read_table
 from zonal.kernels.base import Kernel
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Policy
@@ -77,6 +78,7 @@ from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
 from zonal.study import (
+    observations,
     operations,
     optimize,
     point_search,
@@ -89,6 +91,7 @@ from zonal.study import (
 )
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
+from zonal.study.observations import NO_VALUE, Many, Measurement
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -941,7 +944,8 @@ class Study(metaclass=Named):
             signatures.claimed_again,
         )
 
-    def observe(
+    @overload
+    def observe(  # type: ignore[overload-overlap]  # without value, below and above, several are passed
         self,
         region: RegionLike,
         value: float | str | None = None,
@@ -957,17 +961,41 @@ class Study(metaclass=Named):
         note: str = "",
         by: str | None = None,
         key: str = "",
-    ) -> Observation:
-        """Record an earlier or external measurement of any region; it costs no budget.
+    ) -> Observation: ...
+    @overload
+    def observe(
+        self, region: Many | str | os.PathLike[str], *, by: str | None = None, key: str = ""
+    ) -> list[Observation]: ...
+    def observe(
+        self,
+        region: Any,
+        value: Any = NO_VALUE,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        *,
+        time: float | None = None,
+        minus: RegionLike | None = None,
+        moe: float | None = None,
+        below: float | None = None,
+        above: float | None = None,
+        exposure: float | None = None,
+        note: str = "",
+        by: str | None = None,
+        key: str = "",
+    ) -> Observation | list[Observation]:
+        """Record earlier or external measurements of any regions, one or many; they cost no budget.
 
-        `correct` and `retract` accept the `Observation` that is returned.
+        `correct` and `retract` accept the `Observation` that is returned. Many are taken together, all or none,
+        and the model is learned once, after the last.
 
         Parameters
         ----------
-        region : Region, or what ``space.region`` takes
+        region : Region, or what ``space.region`` takes; without `value` many measurements
             A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
             ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
-            parts.
+            parts. Many measurements are a list of (region, value) or (region, value, sem), of mappings with these
+            parameters' names, or of another study's observations; a data frame or table with the columns of a
+            sheet; or the name of a file with a sheet, whose rows that the study has already are left out.
         value : float
             Its measured average.
         sem : float, optional
@@ -988,7 +1016,7 @@ class Study(metaclass=Named):
         by : str, optional
             Who measured it, kept in the history.
         key : str
-            The caller's name for this request; repeating it returns the same observation.
+            The caller's name for this request; repeating it returns the same observations.
 
         Examples
         --------
@@ -998,16 +1026,27 @@ class Study(metaclass=Named):
         0
         >>> round(study.predict([(0.2, 0.3)]).mean, 2)
         1.4
+        >>> len(study.observe([([(0.5, 0.6)], 0.3), {"region": [(0.7, 0.8)], "value": 0.1, "sem": 0.05}]))
+        2
         """
-        given = RawReading(value, below, above, exposure)
+        if value is not NO_VALUE or below is not None or above is not None:
+            value = None if value is NO_VALUE else value
+            parts = sem, feedback, time, minus, note, below, above, exposure, moe
+            return self._observe([Measurement(region, value, *parts)], by, key)[0]
+        observations.check_alone(sem, feedback, time, minus, note, exposure, moe)
+        if isinstance(region, str | os.PathLike):
+            from zonal.study import sheets
+
+            return sheets.observed(self, read_table(Path(region)), again=False, by=by, key=key).taken
+        return self._observe(observations.measurements_in(self, region), by, key)
+
+    def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
         return signatures.signed(
             self,
             by,
             key,
             Observed,
-            lambda study: operations.observe(
-                study, region, given, from_margin(sem, moe), feedback, time, minus, note
-            ),
+            lambda study: observations.observe(study, measurements),
             signatures.observed_again(self),
         )
 
@@ -1344,7 +1383,12 @@ class Study(metaclass=Named):
         return queries.outlook(self, n)
 
     def above(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
@@ -1361,6 +1405,9 @@ class Study(metaclass=Named):
         sigma : float, optional
             Instead of a probability: by how many standard deviations the mean must lie beyond the threshold. The
             regions are then in this order.
+        every : bool
+            Judge all regions of the smallest size, also those that the tree was never split into: a whole map.
+            Where regions are products over axes.
 
         Examples
         --------
@@ -1370,16 +1417,21 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.above(0.7)]
         ['x 0.75..1']
         """
-        return queries.beyond(self, "above", threshold, probability, sigma)
+        return queries.beyond(self, "above", threshold, probability, sigma, every)
 
     def below(
-        self, threshold: float | None = None, probability: float | None = None, *, sigma: float | None = None
+        self,
+        threshold: float | None = None,
+        probability: float | None = None,
+        *,
+        sigma: float | None = None,
+        every: bool = False,
     ) -> RegionProbabilities:
         """Return the regions of the smallest size whose average is below a threshold, the most probable first.
 
         Parameters
         ----------
-        threshold, probability, sigma
+        threshold, probability, sigma, every
             As for `above`.
 
         Examples
@@ -1390,7 +1442,7 @@ class Study(metaclass=Named):
         >>> [row.region.name for row in study.below(0.3)]
         ['x 0..0.25']
         """
-        return queries.beyond(self, "below", threshold, probability, sigma)
+        return queries.beyond(self, "below", threshold, probability, sigma, every)
 
     def probability(
         self,

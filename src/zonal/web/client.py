@@ -11,7 +11,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any, Concatenate, NoReturn, NotRequired, ParamSpec, TypedDict, TypeVar
@@ -29,9 +29,11 @@ from zonal.engine.settings import RegionsLike, Settings, checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, require
 from zonal.io.hints import hinting
+from zonal.kernels.feedback import Feedback
 from zonal.storage.encoding import encode
 from zonal.storage.schema import settings_from_json
-from zonal.study.history import qualities, trial_of
+from zonal.study.history import observation_of, trial_of
+from zonal.study.observations import Measurement
 from zonal.study.operations import regions_of
 from zonal.study.queries import region_of
 from zonal.study.study import Study
@@ -45,7 +47,7 @@ MEANT = {
     f"/problems/{slug}": StudyFileError if kind is Unknown else kind for kind, (_, slug, _) in STATUSES.items()
 }
 FAILED = "Pass a finite number; fail() is for what could not be measured."
-Changed = list[Trial] | Observation | int | None  # what a method that changes a study returns
+Changed = list[Trial] | list[Observation] | Observation | int | None  # what a method that changes a study returns
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -245,8 +247,7 @@ class Remote(Study):
 
     def _observation(self, number: int) -> Observation:
         event = self._state.observed[number][1]
-        seen = event.region, event.value, event.sem, event.note, event.minus
-        return Observation(number, *seen, self.id, *qualities(event.reading))
+        return observation_of(self, number, event)
 
     def _ask(
         self, n: int | None, key: str, by: str | None, within: RegionsLike, avoid: RegionsLike
@@ -268,6 +269,19 @@ class Remote(Study):
         token = errors.text(key, "key") or uuid.uuid4().hex
         self._line.post("/extend", True, n=checks.added(self._state, n), by=by, key=token)
 
+    def _observe(self, measurements: Sequence[Measurement], by: str | None, key: str) -> list[Observation]:
+        sent, wrong = list[dict[str, Any]](), list[tuple[int, ZonalError]]()
+        for at, measurement in enumerate(measurements):
+            try:
+                sent.append(_sent(self, measurement))
+            except ZonalError as error:
+                wrong.append((at, error))
+        if wrong:
+            raise errors.SeveralWrong(wrong, len(measurements))
+        token = errors.text(key, "key") or uuid.uuid4().hex
+        answer = self._line.post("/observations", True, measurements=sent, by=by or person(), key=token)
+        return [self._observation(number) for number in answer["observations"]]
+
     def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
         token = errors.text(key, "key") or uuid.uuid4().hex
         return bool(self._line.post("/refit", True, from_scratch=from_scratch, by=by, key=token)["learned"])
@@ -285,28 +299,16 @@ def _over_http(route: Route) -> Callable[..., Changed]:
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Changed:
         fields = signature.bind(study, *arguments, **named).arguments
+        if route.operation == "observe" and "value" not in fields:
+            several: Changed = word(study, *arguments, **named)  # many: `_observe`
+            return several
         of, again = fields.pop("trial", 0), route.operation in REPEATED
         del fields["self"]
         number = study._number(of, "observation" in route.fields)
-        by = None if fields.get("feedback") is None else checked_feedback(fields["feedback"], study.space)
-        by = of.region.feedback if isinstance(of, Observation) else by
         seen = getattr(fields.get("region"), "feedback", None)
-        if route.operation == "observe" and by is None and seen is not None:
-            by = fields["feedback"] = checked_feedback(seen, study.space)
-        if "moe" in fields:
-            fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
-        if isinstance(fields.get("value"), str):  # "<0.5"
-            number_of, limit = RawReading(fields.pop("value")).number()
-            fields[limit or "value"] = number_of
-        for name, called in (
-            ("value", "a measured value"),
-            ("below", "below"),
-            ("above", "above"),
-            ("sem", "sem"),
-        ):
-            if fields.get(name) is not None:
-                fields[name] = checks.bare(study.settings, fields[name], called, by)
-        fields |= {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
+        if route.operation == "observe" and fields.get("feedback") is None and seen is not None:
+            fields["feedback"] = seen
+        fields = _plain(study, fields, of.region.feedback if isinstance(of, Observation) else None)
         if route.fields.get("by") is BY["by"]:
             fields["by"] = fields.get("by") or person()
         if not again and "key" in route.fields:
@@ -322,6 +324,29 @@ def _over_http(route: Route) -> Callable[..., Changed]:
         return allowed
 
     return call
+
+
+def _plain(study: Remote, fields: Mapping[str, Any], by: Feedback | None = None) -> dict[str, Any]:
+    """Return the arguments of a call as they are sent; quantities are in the unit of what `by` measures."""
+    feedback = fields.get("feedback")
+    by, fields = by if feedback is None else checked_feedback(feedback, study.space), {**fields}
+    if "moe" in fields:
+        fields["sem"] = errors.from_margin(fields.get("sem"), fields.pop("moe"))
+    if isinstance(fields.get("value"), str):  # "<0.5"
+        number_of, limit = RawReading(fields.pop("value")).number()
+        fields[limit or "value"] = number_of
+    for name in ("value", "below", "above", "sem"):
+        if fields.get(name) is not None:
+            called = "a measured value" if name == "value" else name
+            fields[name] = checks.bare(study.settings, fields[name], called, by)
+    return fields | {name: describe(study, fields[name]) for name, describe in DESCRIBED.items() if name in fields}
+
+
+def _sent(study: Remote, given: Measurement) -> dict[str, Any]:
+    """Return one of many measurements as it is sent."""
+    seen = getattr(given.region, "feedback", None) if given.feedback is None else given.feedback
+    sent = _plain(study, given._replace(feedback=seen)._asdict())
+    return {name: value for name, value in sent.items() if value not in (None, "")}
 
 
 def _slopes(study: Remote, given: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]:

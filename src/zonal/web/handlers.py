@@ -12,7 +12,7 @@ from typing import Any
 from zonal._types import Json
 from zonal.engine.results import Trial
 from zonal.engine.windows import size_from_text
-from zonal.errors import InvalidInput, StudyFileError, require, whole_number
+from zonal.errors import InvalidInput, SeveralWrong, StudyFileError, ZonalError, require, whole_number
 from zonal.io.recipe_text import Recipe, check_values, parse_recipe
 from zonal.io.spreadsheet import csv_text
 from zonal.io.tables import parse_table
@@ -23,6 +23,7 @@ from zonal.storage.schema import settings_to_json
 from zonal.study import sheets, summary
 from zonal.study.export import document, exported, map_file, outcomes, questions
 from zonal.study.history import n_events, pending_asked, region_of_row
+from zonal.study.observations import Measurement
 from zonal.study.operations import recorded
 from zonal.study.queries import Side
 from zonal.study.recipe import Arguments, arguments
@@ -31,7 +32,7 @@ from zonal.study.summary import Answer, jsonable, to_json
 from zonal.web import page_data
 from zonal.web.overview import StudyOverview
 from zonal.web.report import report
-from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, Route, Schema
+from zonal.web.routes import MAX_BUDGET, MAX_LISTED, MAX_REGIONS, ROUTES, SIGNED, Route, Schema
 
 
 def dumped(answer: Answer) -> bytes:
@@ -141,6 +142,26 @@ def _sheet(
     return {**taken, "empty": rows.empty, **noted, "outdated": old, **budget_fields(study)}
 
 
+OBSERVED = next(route for route in ROUTES if route.operation == "observe")
+
+
+def _observe_many(study: Study, measurements: Sequence[Json], by: str | None = None, key: str = "") -> Answer:
+    """Record many measurements; what is wrong with any of them is said with its number."""
+    study.refresh()
+    schemas = {name: schema for name, schema in OBSERVED.fields.items() if name not in SIGNED}
+    read, wrong = list[Measurement](), list[tuple[int, ZonalError]]()
+    for at, entry in enumerate(measurements):
+        try:
+            fields = given(entry, schemas, OBSERVED.required)
+            read.append(Measurement(**{k: READ[k](study, v) if k in READ else v for k, v in fields.items()}))
+        except ZonalError as error:
+            wrong.append((at, error))
+    if wrong:
+        raise SeveralWrong(wrong, len(measurements))
+    numbers = [observation.number for observation in study._observe(read, by, key)]
+    return {"observations": numbers, **budget_fields(study)}
+
+
 def _claim(study: Study, trial: int, by: str, worker: str | None = None, key: str = "") -> Trial | None:
     return study.claim(trial, by=by, key=key) if worker is None else study._claim(trial, by, worker, key)
 
@@ -223,6 +244,7 @@ def _journal(overview: StudyOverview, after: int = -1) -> Answer:
 # What is not simply a method of a study, by path: functions of a study and the fields sent.
 HANDLERS: dict[str, Callable[..., Answer | bytes]] = {
     "/sheet": _sheet,
+    "/observations": _observe_many,
     "/trials/{trial}/claim": _claim,
     "/refit": lambda study, **fields: {"learned": study._refit(**fields), **budget_fields(study)},
     "/predict": _predict,

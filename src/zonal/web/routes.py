@@ -102,6 +102,7 @@ LIMIT = {
     "sigma": described_as(
         "Instead of a probability: least distance from the threshold, in standard deviations.", **NUMBER
     ),
+    "every": described_as("Judge all smallest regions, not only the leaves of the tree.", **YES),
     "patches": described_as("Join regions that touch.", **YES),
     "within": described_as("For patches of points or areas: the largest distance of neighbours.", **NUMBER),
 }
@@ -143,6 +144,10 @@ ROUTES = (
     Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
           {"region": REGION, **MEASURED, **FEEDBACK, **TIME, **MINUS, **SIGNED}, ("region",),
           "observation"),
+    Route("POST", "/observations", "", "Record many measurements made outside the study, all or none.",
+          {"measurements": {"type": "array", "maxItems": MAX_LISTED, "items": described_as(
+              "As the body of observe, without by and key.", type="object", required=["region", "value"])},
+           **SIGNED}, ("measurements",)),
     Route("POST", "/forbid", "forbid", "Forbid a region from now on; the answer has the trials pending there.",
           {"region": REGION, "note": TEXT, **BY, **KEY}, ("region",), "overlapping"),
     Route("POST", "/allow", "allow", "Take back all failures within a region, and what was forbidden there.",

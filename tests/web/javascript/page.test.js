@@ -52,6 +52,13 @@ test("a decimal comma is a decimal point, and what may be thousands is asked abo
   assert.deepEqual(words.typed("0,123", "A value"), { value: 0.123 });
 });
 
+test("a limit is written with its sign", () => {
+  assert.deepEqual(words.reading("<0,5", "A value").measured, { below: 0.5 });
+  assert.deepEqual(words.reading(" \u2265 7", "A value").measured, { above: 7 });
+  assert.deepEqual(words.reading("0.7", "A value").measured, { value: 0.7 });
+  assert.match(words.reading("<", "A value").error, /must be a number/);
+});
+
 test("each leaf is found under its own symbol", () => {
   const tree = study();
   assert.equal(tree.leafAt([30], { solvent: "water" }), 3);

@@ -93,7 +93,7 @@ async function act(path, body, refuse) {
 function renewQuestion() {
   const { current } = view,
     form = $("question").querySelector("form")?.elements,
-    typed = form?.value && ["value", "sem", "note"].some((name) => form[name].value);
+    typed = form?.value && ["value", "sem", "note"].some((name) => form[name]?.value);
   if (current !== null && !mine(study.head).some((trial) => trial.trial === current)) {
     const pending = study.head.pending.find((trial) => trial.trial === current);
     const became = pending ? `taken over by ${words.who(pending.by)}` : "ended by somebody else";
