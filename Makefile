@@ -21,7 +21,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help javascript demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reliability paper reproduction applications pages-check clean
+.PHONY: help javascript demo test tests test-oldest test-ray browser pictures lint readme gallery docs bench torture mutations arena reliability paper reproduction applications pages-check clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -96,6 +96,9 @@ node_modules: package.json
 
 readme: $(READY) browser ## run the README's examples, put what they print below them, take its pictures
 	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python docs/make_readme.py
+
+gallery: $(READY) ## run the code of docs/gallery.md, and draw its twelve pictures
+	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python docs/make_gallery.py
 
 docs: $(MANUAL) ## build the manual into build/docs, every example run, every warning an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html -d build/doctrees docs build/docs

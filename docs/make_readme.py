@@ -1,8 +1,9 @@
-"""Run the README's examples, put what they print below them, and take its pictures: `make readme`."""
+"""Run the README's examples, renew what they print, its numbers and its pictures: `make readme`."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import re
 import shlex
@@ -20,6 +21,18 @@ README = ROOT / "README.md"
 INSTRUMENT = """#!/bin/sh
 awk -v low=$ZONAL_DEPTH_LOW -v high=$ZONAL_DEPTH_HIGH 'BEGIN { print exp(-(((low + high) / 2 - 21) / 4) ^ 2) }'
 """
+RIVALS = {  # of the arena's, those that a reader may know, and whether they bring torch
+    "Zonal": "no",
+    "BoTorch": "yes",
+    "Optuna GP": "yes",
+    "Optuna TPE": "no",
+    "scipy DIRECT": "no",
+    "PyXAB SequOOL": "no",
+    "random": "no",
+}
+ASKED = ("zonal recommend core.db --size depth=3", "zonal why core.db")
+TERMINAL = """<body style="margin: 0; background: #1c2128"><pre id="terminal" style="display: inline-block;
+margin: 0; padding: 18px 24px; color: #d8dee6; font: 15px/1.5 'DejaVu Sans Mono', monospace">{}</pre></body>"""
 CODE, SAID, TYPED = (
     r"```python\n(?P<code>.*?)```\n",
     r"(?:\n```text\n.*?```\n)?",
@@ -41,7 +54,49 @@ def run(text: str, folder: Path) -> tuple[str, dict[str, Any]]:
         below = f"\n```text\n{_plain(said.getvalue())}```\n" if said.getvalue() else ""
         return f"```python\n{shown['code']}```\n{below}"
 
-    return SHOWN.sub(renewed, text), names
+    text = SHOWN.sub(renewed, text)
+    return _filled(_filled(text, "arena", arena()), "reliability", reliability()), names
+
+
+def _filled(text: str, mark: str, content: str) -> str:
+    between = re.compile(f"(<!-- begin {mark} -->\n).*?(<!-- end {mark} -->)", re.DOTALL)
+    return between.sub(lambda marks: f"{marks[1]}{content}{marks[2]}", text)
+
+
+def arena() -> str:
+    """Return the table that compares, from docs/arena.md: regrets on all peer problems, ratios without f3."""
+    page = (ROOT / "docs" / "arena.md").read_text(encoding="utf-8")
+    peers, without = page.split("## The eight peer problems")[1].split(
+        "Without f3, on which the default was designed:"
+    )
+    lines = ["|  | runs | mean regret | Zonal's over it, without f3 | seconds | needs torch |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for name, torch in RIVALS.items():
+        played = _row(peers, name)
+        ratio = "" if name == "Zonal" else _row(without, name)["mean regret, ratio at 80"]
+        cells = [name, played["runs"], played["N = 80"], ratio, played["seconds"], torch]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines).replace("|  |", "| |") + "\n"
+
+
+def _row(text: str, name: str) -> dict[str, str]:
+    """Return the row of a name in the first table of a text that has results, by the heads of its columns."""
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    head = next(number for number, line in enumerate(lines) if line[-1].strip() and "80" in " ".join(line))
+    row = next(line for line in lines[head:] if line[0] == name)
+    return dict(zip(lines[head], row, strict=True))
+
+
+def reliability() -> str:
+    """Return the line of docs/reliability.md that speaks of all campaigns, in a sentence."""
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    line = re.search(r"^(\d+) campaigns.* (\d+)% held, of the gaps (\d+)%", page, re.MULTILINE)
+    if line is None:
+        raise ValueError("docs/reliability.md has no line on all campaigns")
+    return (
+        f"In {int(line[1]):,} campaigns with everything learned, {line[2]} of 100 intervals stated with a\n"
+        f"probability of 90 % held, and {line[3]} of 100 statements that no region is better by more than a gap.\n"
+    )
 
 
 def _typed(session: str, folder: Path) -> str:
@@ -80,6 +135,10 @@ def photograph(names: dict[str, Any], folder: Path) -> None:
         page.goto(server.url("sky survey"))
         page.wait_for_selector("text=10 more measurements")
         page.screenshot(path=images / "page.png")
+        shell = _typed("".join(f"$ {command}\n" for command in ASKED), folder)
+        page = browser.new_page(viewport={"width": 1280, "height": 860}, device_scale_factor=1.5)
+        page.set_content(TERMINAL.format(html.escape(shell)))
+        page.locator("#terminal").screenshot(path=images / "shell.png")
 
 
 if __name__ == "__main__":

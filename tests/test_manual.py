@@ -10,6 +10,7 @@ from types import ModuleType
 import matplotlib as mpl
 import pytest
 
+from docs import make_gallery
 from effort import EVERYTHING
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -49,3 +50,13 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
             exec(compile(code, f"{page.name}, cell {number}", "exec"), names)
     finally:
         pyplot.close("all")
+
+
+def test_the_code_of_the_gallery_draws_its_pictures() -> None:
+    pytest.importorskip("geopandas")
+    text = make_gallery.PAGE.read_text(encoding="utf-8")
+    drawn = [path for path, _ in make_gallery.pictures(shorter(text, 3).replace("runs=10", "runs=2"))]
+    assert len(drawn) == 12
+    kept = list((DOCS / "images" / "gallery").iterdir())
+    assert sorted(drawn) == sorted(picture.relative_to(DOCS).as_posix() for picture in kept)
+    assert sum(picture.stat().st_size for picture in kept) < 1_000_000

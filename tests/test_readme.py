@@ -20,7 +20,6 @@ from click.testing import CliRunner
 
 import zonal as zn
 from docs import make_readme
-from reproduction.__main__ import paper
 from shell import alone
 from zonal.cli.main import main
 
@@ -42,27 +41,24 @@ def test_the_readme_says_what_its_examples_print_and_finds_the_peak(tmp_path: Pa
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    (?:zonal|python -m reproduction) ([^#\n]*[^#\n ])", README, re.MULTILINE)
-QUICK = {"rehearse": "--budget 3 --runs 1", "power": "--budget 4 --runs 2", "regret": "--budget 10 --runs 1"}
-LEVELS = {"state": 20, "sa4": 10, "sa3": 5, "sa2": 1}  # areas in each
+COMMANDS = re.findall(r"^    zonal ([^#\n]*[^#\n ])", README, re.MULTILINE)
+QUICK = {"rehearse": "--budget 3 --runs 1", "power": "--budget 4 --runs 2"}
 
 
-@pytest.mark.parametrize("command", [own for own in COMMANDS if own != "all"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     number, rng = 40, np.random.default_rng(0)
     places = {name: rng.uniform(size=number) for name in ("lon", "lat", "mean_age")}
-    levels = {name: [f"{name} {at // share}" for at in range(number)] for name, share in LEVELS.items()}
-    frame = pl.DataFrame({**levels, **places, "persons": rng.integers(100, 900, number)})
+    frame = pl.DataFrame({**places, "persons": rng.integers(100, 900, number)})
     frame.write_csv("areas.csv")
     letters = ["".join(own) for own in itertools.product("ACGT", repeat=3)]
     pl.DataFrame({"sequence": letters, "score": rng.uniform(size=64)}).write_parquet("library.parquet")
     monkeypatch.setattr("zonal.cli.simulate.draw", lambda *_: None)  # others look at the pictures
-    monkeypatch.setattr("reproduction.sweeps.save", lambda *_: None)
     words = shlex.split(
         f"{command} {QUICK[command.split()[0]]} --jobs 1"
     )  # of an option given twice the last counts
-    done = CliRunner().invoke(paper if words[0] in paper.commands else main, words, catch_exceptions=False)
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "regret" in done.output
 
