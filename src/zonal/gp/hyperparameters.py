@@ -237,7 +237,7 @@ class GridSearch:
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
         if self._beam:
-            covariance = block_diag(covariance, [[BEAM_PRIOR[1] ** 2]])
+            covariance = block_diag(covariance, np.array([[BEAM_PRIOR[1] ** 2]]))
         return np.linalg.inv(covariance)
 
     @cached_property

@@ -76,8 +76,8 @@ def _draw_symbols(study: Study, ax: Axes, cmap: str | None, limits: tuple[float,
     ax.set(xlabel="position")
     ax.set_title("average of all sequences with this symbol there", fontsize="small")
     if not is_empty(study):
-        found = cast(ProductRegion, study.recommend(on_grid=True).region)
-        chosen = [[*map(str, part or ())] for part in found.symbols]
+        best = cast(ProductRegion, study.recommend(on_grid=True).region)
+        chosen = [[*map(str, part or ())] for part in best.symbols]
         corners = [
             style.box((at - 0.45, at + 0.45), (row - 0.45, row + 0.45))
             for at, kept in enumerate(chosen)
