@@ -134,7 +134,7 @@ def test_one_reading_at_a_time_gives_what_all_at_once_give() -> None:
 
 @pytest.mark.parametrize("levels", [(0, 0, 0), (2, 3, 1), (1, UNRELATED, 0)])
 def test_the_evidence_of_each_size_is_the_likelihood_of_the_readings(levels: tuple[int, ...]) -> None:
-    space, unknowns = zn.Box([(0, 1)]), ModelSpec(zn.RBF(1.0, 0.2), False, 0.0, SPEC.number)
+    space, unknowns = zn.Box([(0, 1)]), ModelSpec(zn.RBF(1.0, 0.2), False, 0.0, offsets=SPEC.number)
     frame, ledger = frame_of(space, zn.Center()), ObservationStats()
     tracked = index_of(frame, space)
     for slot, reward in enumerate(REWARDS.tolist()):

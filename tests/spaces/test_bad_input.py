@@ -349,7 +349,7 @@ def test_values_that_cannot_be_used_change_nothing(kind: Kind) -> None:
         with unchanged(study), refused(value, "a measured value"):
             study.tell(study.pending[0], value)
         with unchanged(study), refused(value, "a measured value"):
-            study.observe(root, value)
+            study.observe(root, value)  # type: ignore[arg-type]
     with unchanged(study), refused(-1.0, "sem must not be negative"):
         study.observe(root, 0.5, sem=-1.0)
 

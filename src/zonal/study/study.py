@@ -975,10 +975,38 @@ class Study(metaclass=Named):
         )
 
     @overload
-    def observe(  # type: ignore[overload-overlap]  # without value, below and above, several are passed
+    def observe(
         self,
         region: RegionLike,
-        value: float | str | None = None,
+        *,
+        below: float,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        time: float | None = None,
+        note: str = "",
+        labels: LabelsLike = None,
+        by: str | None = None,
+        key: str = "",
+    ) -> Observation: ...
+    @overload
+    def observe(
+        self,
+        region: RegionLike,
+        *,
+        above: float,
+        sem: float | None = None,
+        feedback: Feedback | None = None,
+        time: float | None = None,
+        note: str = "",
+        labels: LabelsLike = None,
+        by: str | None = None,
+        key: str = "",
+    ) -> Observation: ...
+    @overload
+    def observe(
+        self,
+        region: RegionLike,
+        value: float | str,
         sem: float | None = None,
         feedback: Feedback | None = None,
         *,

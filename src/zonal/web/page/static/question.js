@@ -222,9 +222,8 @@ export function extension(page) {
   const extend = (event) => {
     event.preventDefault();
     const read = head.cost ? numeric : counted;
-    guarded(page, () =>
-      page.act("extend", { n: read(event.target.elements.n.value, "What is added", null) }),
-    );
+    const { n } = event.target.elements;
+    guarded(page, () => page.act("extend", { n: read(n.value, "What is added", null) }));
   };
   return h(
     "form",
