@@ -220,7 +220,7 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
 
 CHANGES: dict[str, Callable[[Tree], Tree]] = {
     "measured": lambda tree: told(tree, 1, 0.5),
-    "looked": lambda tree: tree.with_pending({0: SimpleNamespace(row=1)}),
+    "looked": lambda tree: tree.with_pending({0: SimpleNamespace(row=1, window=None)}),
     "marked": lambda tree: marked(tree, 1, EXPANDED, True),
     "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
     "at slots": lambda tree: rebuilt(tree, tree.at_slots(1, np.array([9, 8]))),

@@ -58,7 +58,8 @@ def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
 def test_commands_are_listed_in_the_order_a_person_meets_them() -> None:
     shown = run("--help")[1].split("Commands:")[1]
     shown = shown.split("Exit codes:")[0]
-    campaign = """new ask tell observe fail cancel forbid allow correct retract recommend show why worth predict
+    campaign = """new ask tell observe fail cancel forbid allow correct retract set-aside reinstate
+        suspects recommend show why worth predict
         above below plot extend refit export import verify run report serve mcp"""
     listed = [line.split()[0] for line in shown.strip().splitlines()]
     assert listed == ["demo", *campaign.split(), "completion", "rehearse", "power"]

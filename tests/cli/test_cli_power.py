@@ -252,7 +252,7 @@ def test_power_rehearse_and_new_take_the_same_settings() -> None:
     def settings(command: str) -> set[str]:
         return {own for param in main.commands[command].params for own in param.opts if own.startswith("--")}
 
-    of_new = settings("new") - {"--template", "--points", "--debug"}  # a TABLE has the points
+    of_new = settings("new") - {"--template", "--points", "--debug", "--by"}  # a TABLE has the points
     assert of_new - settings("power") == set()
     assert of_new - settings("rehearse") == set()
 

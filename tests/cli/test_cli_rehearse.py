@@ -126,7 +126,7 @@ def test_a_table_is_rehearsed_from_a_file_to_a_report_and_a_picture(
     out = tmp_path / "picture.png"
     report = rehearsed(written(tmp_path, ending), out, *words)
     assert "64 smallest regions, a budget of 6 (9.4%), noise 0.2" in report
-    top, name = line(report, "best there is")
+    top, name = line(report, "true best")
     assert top == pytest.approx(min(TABLE["value"]) if "--minimize" in words else max(TABLE["value"]), abs=1e-4)
     assert average(name) == pytest.approx(top, abs=1e-4)
     for player in ("Zonal", "Zonal, UCB", "Zonal, GPOO"):
@@ -155,7 +155,7 @@ def test_a_region_is_not_split_below_the_least_weight(tmp_path: Path) -> None:
     report = rehearsed(table, tmp_path / "a.png", *words)
     (number,) = re.findall(r"(\d+) smallest regions", report)
     assert 6 <= int(number) <= sum(TABLE["weight"]) / 20
-    assert re.match(r"\d+ points: x", line(report, "best there is")[1])
+    assert re.match(r"\d+ points: x", line(report, "true best")[1])
 
 
 def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_better(
@@ -204,7 +204,7 @@ def test_the_census_is_rehearsed(tmp_path: Path) -> None:
     assert f"{len(rows)} smallest regions" in report
     oldest = max(rows, key=lambda row: float(row["mean_age"]))
     way = " > ".join(oldest[level] for level in levels.split(","))
-    top, name = line(report, "best there is")
+    top, name = line(report, "true best")
     assert name == way
     assert top == pytest.approx(float(oldest["mean_age"]), rel=1e-5)
     assert "regret over 1 runs" in report
@@ -353,7 +353,7 @@ def test_ctrl_c_ends_a_rehearsal_and_its_workers_with_a_message(tmp_path: Path) 
         took = time.monotonic() - pressed
     assert process.returncode == 130
     assert error == "Error: interrupted; nothing was written.\n"
-    assert "best there is" in output
+    assert "true best" in output
     assert "regret over" not in output
     assert took < 40
     wait_for(lambda: workers_of(process.pid) == [])
@@ -388,7 +388,7 @@ def test_a_table_is_rehearsed_on_axes_with_every_setting(tmp_path: Path) -> None
     words = ["--axis", "x=0.1..10:bar:log", "--axis", "y=0..5", "--smallest", "0.25,1.25", "--max-replicates", 1]
     report = rehearsed(table, tmp_path / "a.png", *words, "--forbidden", "y=0..1.25")
     assert "32 smallest regions" in report
-    assert "y 0.." not in line(report, "best there is")[1]
+    assert "y 0.." not in line(report, "true best")[1]
     assert "0..1.25" not in line(report, "Zonal found")[1]
     assert "Few runs" in report
 

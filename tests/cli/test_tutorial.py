@@ -97,7 +97,8 @@ def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatc
         Path("measure.sh").chmod(0o755)
         zonal(*shlex.split(run.replace("run sky.db", "run sky.db -n 4")))
     trials = zn.Study.open("sky.db").trials
-    assert [(one.state, one.sem) for one in trials] == [("measured", 0.05)] * 8
+    assert [trial.sem for trial in trials] == [0.05] * 8
+    assert {trial.state for trial in trials} <= {"measured", "set aside"}  # two programs measure two functions
     shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
     assert set(shown["region"]) == set(region_json(trials[0].region))
 

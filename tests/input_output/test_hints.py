@@ -94,5 +94,5 @@ def test_a_call_that_answers_is_still_the_call_that_it_was() -> None:
     assert STUDY.measured == 0
     assert [*inspect.signature(zn.Box).parameters][:2] == ["bounds", "arity"]
     assert [*inspect.signature(zn.Study.tell).parameters][:3] == ["self", "trial", "value"]
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'value'"):
-        STUDY.tell(0)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'trial'"):
+        STUDY.tell()

@@ -28,6 +28,7 @@ from zonal.engine.events import (
     ModelWarned,
     Noted,
     Observed,
+    Reading,
     Retracted,
     Split,
     Told,
@@ -167,6 +168,9 @@ def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
     whole, sem, minus = st.integers(0, 2**62), st.none() | numbers, st.none() | st.just(region)
     node = st.tuples(st.integers(0, 60), whole)
     rows = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
+    labels = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
+    limits = st.sampled_from(["", "below", "above"])
+    reading = st.none() | st.builds(Reading, limits, sem, numbers, numbers)
     noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
     fact = st.one_of(
         st.builds(
@@ -174,14 +178,40 @@ def events(draw: st.DrawFn) -> tuple[Transaction, DecodedSettings]:
         ),
         st.builds(Split, rows, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
         st.builds(Expanded, whole),
-        st.builds(Asked, whole, whole, node, whole, whole, texts, texts, numbers, numbers, regions, regions),
+        st.builds(
+            Asked,
+            whole,
+            whole,
+            node,
+            whole,
+            whole,
+            texts,
+            texts,
+            numbers,
+            numbers,
+            regions,
+            regions,
+            minus,
+            labels,
+        ),
         st.builds(Forbidden, st.just(region), texts, texts),
         st.builds(Claimed, whole, texts),
-        st.builds(Told, whole, numbers, sem, texts, sem, minus),
+        st.builds(Told, whole, numbers, sem, texts, sem, minus, reading=reading, labels=labels),
         st.builds(Closed, whole, st.sampled_from(["failed", "cancelled"]), st.booleans(), texts),
         st.builds(Noted, whole, texts),
-        st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback), numbers, minus),
-        st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts),
+        st.builds(
+            Observed,
+            st.just(region),
+            numbers,
+            sem,
+            numbers,
+            st.just(feedback),
+            numbers,
+            minus,
+            reading=reading,
+            labels=labels,
+        ),
+        st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts, reading=reading, labels=labels),
         st.builds(Retracted, whole, st.booleans(), texts, texts),
         st.builds(Fitted, fits(), st.booleans()),
         st.builds(ModelWarned, texts),

@@ -71,7 +71,7 @@ def test_without_limits_nothing_is_kept_and_nothing_changes() -> None:
 
 
 def test_the_opening_comes_back_to_what_was_not_possible() -> None:
-    study = zn.Study([(0, 1)], budget=40, rng=0)
+    study = zn.Study([(0, 1)], budget=40, rng=0, gross_errors=False)
     assert all(region.bounds[0, 1] <= 0.5 for region in told(study, 20, within=HALVES[0]))
     cells = {region.node for region in told(study, 8) if region.node is not None and region.node[0] == 4}
     assert cells == {(4, index) for index in range(8, 16)}  # the other half of the sixteen

@@ -126,8 +126,13 @@ def test_the_answer_moves_where_why_said_on_every_space(seed: int) -> None:
     for name, kind in KINDS.items():
         pairs = [*kernels(kind).values()]
         direction: Any = ["maximize", "minimize"][seed % 2]
-        settings: dict[str, Any] = {"kernel": pairs[seed % len(pairs)].ours, "noise": 0.3, "rng": seed}
-        study = zn.Study(kind.space, budget=40, direction=direction, **settings)
+        settings: dict[str, Any] = {
+            "kernel": pairs[seed % len(pairs)].ours,
+            "noise": 0.3,
+            "rng": seed,
+            "gross_errors": False,
+        }
+        study = zn.Study(kind.space, budget=40, direction=direction, rng=seed, **settings)
         for _ in range(4 + 2 * seed):
             study.tell(study.ask(), float(rng.normal()))
         trial = study.ask(2)[1] if seed == 2 else study.ask()

@@ -692,7 +692,7 @@ def test_html_in_every_text_is_shown_as_text(tab: Tab, server: Server) -> None:
     page = tab.go("/studies/%3Cb%3Enasty")
     tab.settle()
     assert NASTY in page.inner_text("body")
-    page.fill("#field-value", NASTY)
+    page.fill("#field-value", f"a {NASTY}")  # what begins with "<" is a limit
     page.keyboard.press("Enter")
     tab.shows("refused", NASTY)
     tab.go("/")

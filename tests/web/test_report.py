@@ -87,7 +87,7 @@ def test_settings_list_what_was_given_and_no_nothings(tmp_path: Path) -> None:
     assert (listed["noise"], listed["seed"]) == ("0.5", "0")
     assert listed["kernel"] == listed["mean"] == "learned"
     assert listed["forbidden"] == "x 0..0.25"
-    assert listed["policy"] == "KnowledgeGradient(depths=&#x27;any&#x27;), the default"
+    assert listed["policy"] == "KnowledgeGradient(depths=&#x27;any&#x27;, off_grid=True), the default"
     assert not {"max_replicates", "cost", "times", "overhead", "travel", "read only"} & {*listed}
 
 

@@ -64,7 +64,8 @@ def _ask(state: State, asked: events.Asked) -> None:
         _update_askable(state, asked.row)
     state.last_row_by_worker = {**state.last_row_by_worker, asked.by: asked.row, "": asked.row}
     repeats = asked.row in state.waiting_rows
-    if repeats or ((asked.within or asked.avoid) and asked.row not in state.initial_design):
+    again = asked.row not in state.initial_design or asked.replicate > 1
+    if repeats or ((asked.within or asked.avoid) and again):
         state.n_beside_design += 1
     if label := planned_label(state, asked):
         _slot_of(state, state.asked_region(asked), None, label)

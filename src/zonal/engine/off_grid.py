@@ -48,7 +48,7 @@ def chosen_window(state: State) -> Region | None:
 def _is_late(state: State) -> bool:
     """Tell whether the answer may lie between cells, and the tree has done its part."""
     problem = state.problem
-    able = problem.policy.asks_anywhere and problem.measures_target and answers_anywhere(state)
+    able = getattr(problem.policy, "asks_anywhere", False) and problem.measures_target and answers_anywhere(state)
     plain = problem.prices is None and not state.differences and not callable(problem.settings.noise)
     if not (able and plain) or state.budget < LEAST_BUDGET or state.has_no_posterior:
         return False

@@ -1815,9 +1815,9 @@ class Study(metaclass=Named):
         >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1, offsets=["plate"])
         >>> for _ in range(8):
         ...     trial = study.ask()
-        ...     study.tell(trial, 1.0 + 2 * (trial.number % 2), labels={"plate": trial.number % 2})
-        >>> [(value, mean > 0) for value, mean in zip(study.offsets()["value"], study.offsets()["offset"])]
-        [('1', True), ('0', False)]
+        ...     study.tell(trial, -1.0 + 2 * (trial.number % 2), labels={"plate": trial.number % 2})
+        >>> study.offsets()["in words"][0]
+        'plate 0 reads 0.98 +- 0.49 low'
         """
         return offsets.offsets(self)
 

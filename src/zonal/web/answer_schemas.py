@@ -140,6 +140,7 @@ ANSWERS: dict[tuple[str, str], Schema] = {
     ("POST", "/sheet"): SHEET,
     ("POST", "/trials/{trial}/claim"): or_null(TRIAL),
     ("POST", "/observe"): record({**PROGRESS, "observation": WHOLE}),
+    ("POST", "/observations"): record({**PROGRESS, "observations": WHOLES}),
     ("POST", "/forbid"): record({**PROGRESS, "overlapping": several(TRIAL)}),
     ("POST", "/allow"): record({**PROGRESS, "allowed": WHOLE}),
     ("POST", "/refit"): record({**PROGRESS, "learned": YES}),
@@ -147,6 +148,10 @@ ANSWERS: dict[tuple[str, str], Schema] = {
     ("POST", "/probability"): record({"probability": PREDICTED}),
     ("GET", "/recommend"): several(BEST),
     ("GET", "/sizes"): record({"region": TEXTS, **columns(MAYBE, "mean", "std", "lost")}),
+    ("GET", "/offsets"): record(
+        {"label": TEXTS, "value": TEXTS, **columns(MAYBE, "offset", "std"), "readings": WHOLES, "in words": TEXTS}
+    ),
+    ("GET", "/suspects"): record({"columns": OBJECT}),
     ("GET", "/above"): BEYOND,
     ("GET", "/below"): BEYOND,
     ("GET", "/outlook"): OUTLOOK,
