@@ -84,7 +84,7 @@ def on_ray(measurements: int, workers: int) -> None:
     """Play it on a Ray of this machine."""
     import ray
 
-    here = "127.0.0.1"  # nothing leaves this machine
+    here = "127.0.0.1"
     ray.init(_node_ip_address=here, num_cpus=workers, include_dashboard=False, log_to_driver=False)
     campaign(RayExecutor(workers), measurements)
     ray.shutdown()

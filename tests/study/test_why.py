@@ -132,7 +132,7 @@ def test_the_answer_moves_where_why_said_on_every_space(seed: int) -> None:
             "rng": seed,
             "gross_errors": False,
         }
-        study = zn.Study(kind.space, budget=40, direction=direction, rng=seed, **settings)
+        study = zn.Study(kind.space, budget=40, direction=direction, **settings)
         for _ in range(4 + 2 * seed):
             study.tell(study.ask(), float(rng.normal()))
         trial = study.ask(2)[1] if seed == 2 else study.ask()

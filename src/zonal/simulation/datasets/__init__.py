@@ -94,6 +94,7 @@ def sky() -> NamedArray:
     return values
 
 
+@cache
 def tfbind8() -> TFBind8:
     """Return how strongly the transcription factor SIX6 binds to each DNA sequence of length 8.
 
