@@ -94,7 +94,6 @@ def sky() -> NamedArray:
     return values
 
 
-@cache
 def tfbind8() -> TFBind8:
     """Return how strongly the transcription factor SIX6 binds to each DNA sequence of length 8.
 
@@ -113,11 +112,7 @@ def tfbind8() -> TFBind8:
     >>> scores.sequences[scores.e_score.argmax()]
     'AGGTATCA'
     """
-    _, scores = _shipped("dna_tfbind8.csv.gz", (), ("e_score", "z_score"))
-    sequences = ["".join(letters) for letters in itertools.product("ACGT", repeat=8)]
-    strands = [min(sequence, sequence.translate(COMPLEMENT)[::-1]) for sequence in sequences]
-    rows = np.unique(strands, return_inverse=True)[1]
-    return TFBind8(sequences, *(_kept(score[rows]) for score in scores))
+    return TFBind8(_octamers(), *_affinities())
 
 
 def counties() -> Counties:
@@ -143,6 +138,20 @@ def counties() -> Counties:
     """
     (state, county), (rate,) = _shipped("us_unemployment.csv.gz", ("state", "county"), ("rate",))
     return Counties(list(state), list(county), rate)
+
+
+def _octamers() -> list[str]:
+    """Return all DNA sequences of length 8, in lexicographic order."""
+    return ["".join(letters) for letters in itertools.product("ACGT", repeat=8)]
+
+
+@cache
+def _affinities() -> list[Floats]:
+    """Return the scores of all sequences: the table has one of the two strands."""
+    strands = [min(sequence, sequence.translate(COMPLEMENT)[::-1]) for sequence in _octamers()]
+    rows = np.unique(strands, return_inverse=True)[1]
+    _, scores = _shipped("dna_tfbind8.csv.gz", (), ("e_score", "z_score"))
+    return [_kept(score[rows]) for score in scores]
 
 
 @cache
