@@ -62,7 +62,7 @@ def _log_gains(state: State, windows: Windows) -> Floats:
     seen, slots = state.draft(), state.tracked.size + np.arange(len(windows.centers))
     seen.posterior = state.posterior.with_targets(keys, 1.0)
     belief, cell = seen.belief, recommend(state)
-    variance, weight = state.problem.noise.of_reward(state.relative_noise.item(cell), None, 1.0)
+    variance, weight = state.problem.noise.of_reward(state.noise_of_row(cell), None, 1.0)
     total = np.full(len(slots), -np.inf)
     for share, member, overlay in zip(
         belief.weights.tolist(), belief.members, seen.overlay().members, strict=True
