@@ -590,3 +590,52 @@ def test_a_tolerance_that_is_none_is_refused_before_anything_is_measured(toleran
     with pytest.raises(zn.InvalidInput, match="tolerance"):
         study.optimize(wave, tolerance=tolerance)
     assert not study.trials
+
+
+def _independent(leaves: int, smallest: bool = True, weight: float = 1.0) -> tuple[Tree, ModelView]:
+    """Return a root with independent leaves of mean 0 and deviation 1, and a view of them."""
+    nodes = Nodes.root().split([0], [leaves], smallest, True, np.arange(leaves), 1, False, False)
+    size = leaves + 1
+    columns = np.zeros(size), np.ones(size), np.zeros(size)
+    tree = Tree(nodes, *columns, ObservationStats(), nodes.slot, 0.0, {}, {})
+    view = ModelView(
+        weight=weight,
+        mean=np.zeros(size),
+        std=np.ones(size),
+        noise=np.zeros(size),
+        prior=np.ones(size),
+        smallest=1.0 if smallest else 2.0,  # within a leaf, regions vary as much as leaves do
+        covariance=lambda one, other: np.eye(size)[np.ix_(one, other)],
+        weights=lambda rows: np.where(rows, 1 / leaves, 1.0),
+    )
+    return tree, view
+
+
+def test_the_gap_is_about_every_region_however_many_there_are() -> None:
+    tree, view = _independent(3000)
+    best = norm.ppf(0.5 ** (1 / 3000))  # the median of the largest of all
+    standing = standings(tree, [view], np.array([1]), 0.5)[0]
+    assert standing.gap == pytest.approx(best, abs=0.15)
+    assert standing.probability_best < 0.005
+
+
+def test_of_a_leaf_that_can_be_split_the_best_region_within_counts() -> None:
+    tree, view = _independent(2, smallest=False)
+    alone, many = (standings(tree, [view], np.array([1]), 0.5, None, number)[0].gap for number in (2, 2000))
+    above = norm.ppf(0.5 ** (1 / 1000))  # of a thousand regions in the other leaf
+    assert many - alone == pytest.approx(above, abs=0.3)
+
+
+def test_where_regions_have_no_distances_those_not_measured_have_heavier_tails() -> None:
+    tree, view = _independent(1000)
+    normal, heavy = (standings(tree, [view], np.array([1]), 0.1, tails=tails)[0].gap for tails in (math.inf, 6.0))
+    assert normal < heavy < 4 * normal
+
+
+def test_beyond_the_most_promising_regions_what_is_drawn_agrees_with_joint_draws(monkeypatch: Any) -> None:
+    study = studied(12)
+    answer = study.recommend(on_grid=True)
+    monkeypatch.setattr("zonal.engine.confidence.MAX_RIVALS", 4)
+    fewer = study.recommend(on_grid=True)
+    assert fewer.gap == pytest.approx(answer.gap, rel=0.2)
+    assert fewer.probability_best == pytest.approx(answer.probability_best, abs=0.05)

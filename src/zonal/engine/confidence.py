@@ -7,6 +7,7 @@ same answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -19,12 +20,13 @@ from zonal._types import Flags, Floats
 from zonal.policies.base import ModelView, Rows, allowed_leaves, candidates
 from zonal.tree import Tree
 
+Rng = np.random.Generator
 Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
 
 SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold
 DRAWS = 2000
 DRAWS_OF_BEST = 8000  # where many regions may be the best, each rarely
-MAX_RIVALS = 256  # regions compared with the recommended one
+MAX_RIVALS = 256  # regions drawn jointly with the recommended one; all others given these
 JITTER = 1e-8  # of the prior variance
 NOBODY: Rows = np.array([], dtype=np.intp)
 HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
@@ -67,28 +69,59 @@ class Outlook:
 
 
 def rivals(tree: Tree, row: int) -> Rows:
-    """Return the regions that may be better than a recommended one, and that one, last."""
+    """Return the regions most likely to be better than a recommended one, and that one, last."""
+    return np.append(np.sort(_promising(tree, row)[:MAX_RIVALS]), row)
+
+
+def _promising(tree: Tree, row: int) -> Rows:
+    """Return all regions that may be better than a recommended one, the most likely first."""
     rows = allowed_leaves(tree)
     rows = rows[rows != row]
     behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
-    order = np.argsort(behind, kind="stable")[:MAX_RIVALS]
-    return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
+    order = np.argsort(behind, kind="stable")
+    return np.asarray(rows[order[behind[order] < HOPELESS]], dtype=np.intp)
 
 
 def standings(
-    tree: Tree, views: list[ModelView], rows: Rows, theta: float, alike: Flags | None = None
+    tree: Tree,
+    views: list[ModelView],
+    rows: Rows,
+    theta: float,
+    alike: Flags | None = None,
+    n_smallest: int = 1,
+    tails: float = math.inf,
 ) -> list[Standing]:
-    """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
+    """Return how each of `rows`, the best first, compares, from draws of all regions that may be better.
 
     The gap holds with probability 1 - theta. What is said of a row does not depend on how many come after it. If
-    some rows of the table are nearly `alike` one of `rows`, that is also the best if one of them is.
+    some rows of the table are nearly `alike` one of `rows`, that is also the best if one of them is. A leaf that
+    can still be split holds many of the `n_smallest` regions of the space, and the best of them counts.
+    Where `tails` is finite, regions that were not measured differ from what the others say by a Student's t of so
+    many degrees of freedom.
     """
-    compared = np.sort(rivals(tree, int(rows[0])))
+    promising = _promising(tree, int(rows[0]))
+    joint = promising if tails == math.inf else promising[tree.count[promising] > 0]
+    compared = np.sort(np.append(joint[:MAX_RIVALS], rows[0]))
+    rest = np.sort(promising[~np.isin(promising, compared)])
     more = rows[~np.isin(rows, compared)]
     among = np.append(compared, more)
-    split = tree.leaf[among] & ~tree.smallest[among]
-    draws = np.concatenate([draw for _, draw in _draws(views, compared, split, more)])
-    top = draws[:, : len(compared)].max(axis=1)
+
+    def inside(leaves: Rows, answers: Rows) -> Floats:
+        """Return how many smallest regions compete in leaves that can be split, 1 in answers; 0 elsewhere."""
+        number, split = np.zeros(len(leaves)), tree.leaf[leaves] & ~tree.smallest[leaves]
+        if split.any():
+            share = views[0].weights(leaves[split]) / views[0].weights(np.zeros(1, dtype=np.intp))
+            number[split] = np.where(np.isin(leaves[split], answers), 1.0, np.maximum(n_smallest * share, 1.0))
+        return number
+
+    by_view = _draws(views, compared, inside(among, np.append(more, rows[0])), more)
+    tops = [draw[:, : len(compared)].max(axis=1) for _, draw in by_view]
+    if len(rest):
+        rng, numbers = np.random.default_rng(4), inside(rest, NOBODY)
+        for at, (view, draw) in enumerate(by_view):
+            others = _given(view, compared, draw[:, : len(compared)], rest, numbers, rng, tails)
+            tops[at] = np.maximum(tops[at], others.max(axis=1))
+    draws, top = np.concatenate([draw for _, draw in by_view]), np.concatenate(tops)
     standings = []
     for k, row in enumerate(rows):
         draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
@@ -204,17 +237,49 @@ def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 
 
+def _given(
+    view: ModelView, rows: Rows, draws: Floats, rest: Rows, within: Floats, rng: Rng, tails: float
+) -> Floats:
+    """Return draws of many other nodes, given draws of some; what these leave open is independent."""
+    joint, cross = view.covariance(rows, rows), view.covariance(rest, rows)
+    joint[np.diag_indices(len(rows))] += _jitter(view)
+    with one_thread():
+        slopes = np.linalg.solve(joint, cross.T)
+        left = np.sqrt(np.maximum(view.std[rest] ** 2 - np.sum(cross.T * slopes, axis=0), 0.0))
+        drawn = view.mean[rest] + (draws - view.mean[rows]) @ slopes
+    normal = tails == math.inf
+    own = rng.standard_normal(drawn.shape) if normal else rng.standard_t(tails, drawn.shape)
+    drawn += left * (own if normal else own * math.sqrt(1 - 2 / tails))  # of variance one
+    return drawn + _best_inside(view, rest, within, len(drawn), rng, tails)
+
+
+def _best_inside(
+    view: ModelView, rows: Rows, within: Floats, number: int, rng: Rng, tails: float = math.inf
+) -> Floats:
+    """Return draws of how far the best of `within` smallest regions is above the average of its node, or 0."""
+    from scipy.special import ndtri, stdtrit
+
+    above = np.zeros((number, len(rows)))
+    split = np.flatnonzero(within)
+    if len(split):
+        shares = rng.uniform(size=(number, len(split))) ** (1 / within[split])
+        largest = ndtri(shares) if tails == math.inf else stdtrit(tails, shares) * math.sqrt(1 - 2 / tails)
+        above[:, split] = np.sqrt(view.hidden[rows[split]]) * largest
+    return above
+
+
 def _draws(
-    views: list[ModelView], rows: Rows, within: Flags | None = None, more: Rows = NOBODY, number: int = DRAWS
+    views: list[ModelView], rows: Rows, within: Floats | None = None, more: Rows = NOBODY, number: int = DRAWS
 ) -> list[tuple[ModelView, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
-    For nodes flagged in `within`, one smallest region in the node is drawn instead of its average. Nodes in `more`
-    are drawn too, after the others, and change no draw of these.
+    For nodes of which `within` is not 0, the best of so many smallest regions in the node is drawn instead of its
+    average. Nodes in `more` are drawn too, after the others, and change no draw of these.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * number).astype(int)
     numbers = np.diff(ends, prepend=0)
-    rng, others = np.random.default_rng(0), [np.random.default_rng([2, at]) for at in range(len(more))]
+    rng, best_of = np.random.default_rng(0), np.random.default_rng(5)
+    others = [np.random.default_rng([2, at]) for at in range(len(more))]
     rows, draws = np.append(rows, more), []
     for view, of_view in zip(views, numbers.tolist(), strict=True):
         normal = rng.standard_normal((of_view, len(rows) - len(more)))
@@ -222,12 +287,13 @@ def _draws(
         if of_view == 0:
             continue
         covariance = view.covariance(rows, rows)
-        if within is not None:
-            covariance[np.diag_indices(len(rows))] += np.where(within, view.hidden[rows], 0.0)
         # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
         covariance[np.diag_indices(len(rows))] += _jitter(view)
         with one_thread():
-            draws.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
+            drawn = view.mean[rows] + normal @ np.linalg.cholesky(covariance).T
+        if within is not None:
+            drawn += _best_inside(view, rows, within, of_view, best_of)
+        draws.append((view, drawn))
     return draws
 
 

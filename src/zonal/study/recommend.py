@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 Size = float | Mapping[str, float]
 ROUGH = "rough for its cells: trust the gap less"
+TAILS = 15.0  # degrees of freedom of regions without distances that were not measured
 MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
 
@@ -249,7 +250,7 @@ def _answers(
     @cache
     def standing_of_nodes() -> list[Standing]:
         rows, models = np.array(compared.chosen), views(state, pending=False)
-        return confidence.standings(table, models, rows, theta)
+        return confidence.standings(table, models, rows, theta, None, *_unseen(state))
 
     def standing(rank: int) -> Standing:
         if state.problem.model_free:
@@ -300,8 +301,22 @@ def _caution(state: State) -> str:
     rough = belief.weights @ [is_rough(member.model.kernel) for member in belief.members]
     tree = state.posterior_table()
     measured = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
-    mostly_unmeasured = 2 * measured < state.problem.space.partition.leaves(state.problem.bottom(state.h_max))
-    return ROUGH if rough > HELD and mostly_unmeasured else ""
+    return ROUGH if rough > HELD and 2 * measured < _n_smallest(state) else ""
+
+
+def _unseen(state: State) -> tuple[int, float]:
+    """Return the number of smallest regions, and how heavy the tails of those are that were not measured.
+
+    Where a model is learned of regions that have no distances, single ones stand out from all others as no normal
+    distribution of them does: the pool with the motif, the county with the closed mine.
+    """
+    heavy = state.problem.unknowns.given is None and all(state.problem.frame.symbols)
+    return _n_smallest(state), TAILS if heavy else math.inf
+
+
+def _n_smallest(state: State) -> int:
+    """Return the number of smallest regions, forbidden ones included."""
+    return state.problem.space.partition.leaves(state.problem.bottom(state.h_max))
 
 
 def _standing(state: State, compared: Candidates, rank: int, theta: float) -> Standing:
@@ -333,7 +348,7 @@ def _standings_beside(state: State, compared: Candidates, theta: float) -> list[
     left_out = np.arange(table.size) < (0 if compared.cells else tree.size)
     left_out[[row for row in rows[1:] if row >= tree.size]] = True  # they are judged, and no rivals of the first
     near = None if compared.near is None else _alike(state, compared)
-    return confidence.standings(table.without(left_out), models, rows, theta, near)
+    return confidence.standings(table.without(left_out), models, rows, theta, near, *_unseen(state))
 
 
 def _alike(state: State, compared: Candidates) -> Flags:
