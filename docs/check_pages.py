@@ -227,7 +227,7 @@ def power() -> str:
     import zonal as zn
 
     page = example("power")
-    return of(zn.power(page.STRIP, [10], noise=page.NOISES["a quiet instrument"], runs=50), "10")
+    return of(zn.power(page.STRIP, [10], noise=page.NOISES["a quiet instrument"], runs=50, jobs=1), "10")
 
 
 def gradients() -> str:
