@@ -5,7 +5,7 @@ each, and compared by seed, also with those of another checkout:
 
     python -m benchmarks.half play new.jsonl --runs 200 --seed 40000
     PYTHONPATH=other/src python -m benchmarks.half play old.jsonl --runs 200 --seed 40000
-    python -m benchmarks.half compare new.jsonl old.jsonl --page half   # also into docs/method.md
+    python -m benchmarks.half compare new.jsonl old.jsonl   # --page half: also into docs/method.md
 
 What each part of the default is worth, the other parts being as they are: runs are kept in a folder, a file each:
 
@@ -138,6 +138,14 @@ def read(path: Path) -> dict[tuple[str, int], dict[int, float]]:
 @click.option("--page", help="Between which marks of docs/method.md the table goes too.")
 def compare(path: Path, other: Path | None, page: str | None) -> None:
     """Print mean regrets, and ratios of means with 95 % intervals of the bootstrap over seeds."""
+    shown = comparison(path, other)
+    click.echo(shown)
+    if page:
+        marked.put(page, shown)
+
+
+def comparison(path: Path, other: Path | None = None) -> str:
+    """Return the table of the runs of a file, beside those of another."""
     from benchmarks.arena.summary import ratio_of_means
 
     new, old = read(path), read(other or path)
@@ -164,10 +172,7 @@ def compare(path: Path, other: Path | None, page: str | None) -> None:
     heads = ["N", "function", "runs", "mean regret", f"lose more than {LOST}"]
     heads += [f"over the paper's GPOO at N = {PAPER}", "over the other"]
     filled = [at for at in range(len(lines[0])) if any(line[at] for line in lines)]
-    shown = marked.table([heads[at] for at in filled], ([line[at] for at in filled] for line in lines))
-    click.echo(shown)
-    if page:
-        marked.put(page, shown)
+    return marked.table([heads[at] for at in filled], ([line[at] for at in filled] for line in lines))
 
 
 def several_measurements(
@@ -242,28 +247,41 @@ def bars(runs: int, seed: int, page: str | None) -> None:
 @click.option("--page", help="Between which marks of docs/method.md the table goes too.")
 def parts(folder: Path, budget: int, runs: int, seed: int, page: str | None) -> None:
     """Play the default with one part of it changed at a time."""
-    from benchmarks.arena.summary import ratio_of_means
-
-    folder.mkdir(exist_ok=True)
-    lines: list[list[str]] = []
-    usual: dict[str, dict[int, float]] = {}
+    folder.mkdir(exist_ok=True, parents=True)
     for name, changes in PARTS.items():
-        path = folder / f"{name.replace(' ', '-')}.jsonl"
         with ExitStack() as stack:
             for owner, attribute, value in changes:
                 stack.enter_context(patch.object(owner, attribute, value))
-            play_all(path, FUNCTIONS, [budget], runs, seed)
-        found = {function: read(path)[function, budget] for function in FUNCTIONS}
+            play_all(part_of(folder, name), FUNCTIONS, [budget], runs, seed)
+    shown = parts_table(folder, budget)
+    click.echo(shown)
+    if page:
+        marked.put(page, shown)
+
+
+def part_of(folder: Path, name: str) -> Path:
+    """Return the file of the runs of the default with a part changed."""
+    return folder / f"{name.replace(' ', '-')}.jsonl"
+
+
+def parts_table(folder: Path, budget: int = PAPER // 2) -> str:
+    """Return the table of the runs of a folder."""
+    from benchmarks.arena.summary import ratio_of_means
+
+    lines: list[list[str]] = []
+    usual: dict[str, dict[int, float]] = {}
+    for name, changes in PARTS.items():
+        known = read(part_of(folder, name))
+        found = {function: known[function, budget] for function in FUNCTIONS}
         usual = usual or found
         means = [list(own.values()) for own in found.values()]
         texts = [f"{np.mean(own):.4f} ± {np.std(own) / np.sqrt(len(own)):.4f}" for own in means]
         ratio = ratio_of_means(found, usual, floor=0.0) if changes else None
         over = "" if ratio is None else f"{ratio['ratio']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
         lines.append([name, *texts, over])
-        click.echo(" | ".join(lines[-1]))
-    if page:
-        heads = [f"N = {budget}, {runs} runs, seeds {seed} on", *FUNCTIONS, "over the default as it is"]
-        marked.put(page, marked.table(heads, lines))
+    seeds = usual[FUNCTIONS[0]]
+    heads = [f"N = {budget}, {len(seeds)} runs, seeds {min(seeds)} on", *FUNCTIONS, "over the default as it is"]
+    return marked.table(heads, lines)
 
 
 if __name__ == "__main__":

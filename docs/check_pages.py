@@ -1,24 +1,37 @@
 """Do the pages show what their commands give now? `make pages-check`, or `python docs/check_pages.py radio dna`.
 
-One row of a table of each page is played again in full, with the page's own runs and seeds, and compared with what
-the page shows, word by word: a minute or two a page. A page made from a file of results must be what it gives.
-Tables of which no row can be played again in that time are renewed by `make applications`, `make arena` and
-`make reproduction` alone.
+Tables of the applications and of the method are made together with a file of the regret of every run, in
+docs/results. Every row of them must be what its file gives, and of a row or two of each table the first runs are
+played again and compared with the file. Of other tables a row is played again in full, with the page's own runs
+and seeds, and compared word by word. It takes about a minute a page, on one core.
+
+Each page is renewed by one command alone:
+
+- `make applications`: radio_telescope, census, dna, proteins, sewer, power; one of them, or its second table, by
+  `python docs/make_applications.py dna rivals:dna`. Second tables are not checked: they need the extra `arena`
+- `python docs/make_gradients.py`: gradients
+- `python -m benchmarks.half`, as docs/method.md says: its tables of half the measurements, parts and bars
+- `make arena`: arena, which is compared with docs/arena.json alone; then `make readme`: the table in README.md
+- `make reproduction`: reproduction; `make reliability`: reliability, which is not checked
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,7 +39,13 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "examples"), str(DOCS)]
 DATA = Path(os.environ.get("ZONAL_DATA", ROOT.parent / "shared" / "data"))  # tables that are not shipped
-RUNS = 30  # of the applications
+AGAIN = ("HOXB7",)  # proteins of which a run is played again
+PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")
+RESULTS = DOCS / "results"  # the regret of every run of some tables
+CHECKED = {"Zonal", "cost-aware"}  # contestants whose first runs are played again
+CLOSE = 1e-9  # of regrets that are the same
+EXACT = 1e-7  # of the regret of the best region: rounding
+Regrets = dict[str, list[float]]  # by contestant, run by run
 
 
 class MissingData(Exception):
@@ -47,12 +66,15 @@ class Row:
         How the row begins.
     again : callable
         Returns the row as it is made now.
+    skipped : int
+        How many of the row's first words `again` leaves out.
     """
 
     page: str
     above: str
     name: str
     again: Callable[[], str]
+    skipped: int = 0
 
     def shown(self) -> str:
         """Return the row as the page shows it."""
@@ -62,8 +84,76 @@ class Row:
 
     def difference(self) -> str:
         """Return how the page differs from what is made now; "" if it does not."""
-        shown, made = words(self.shown()), words(self.again())
+        made = words(self.again())
+        shown = words(self.shown())[self.skipped :][: len(made)]
         return "" if shown == made else f"shows {' '.join(shown)}; now it is {' '.join(made)}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page that was made together with a file of the regret of every run.
+
+    Attributes
+    ----------
+    page : str
+        The page, without its ending.
+    above : str
+        How a line of the page begins, below which the table stands.
+    name : str
+        The table's name in the file.
+    again : callable
+        Page, table and a number of runs to the regrets of the first runs of some contestants, played now.
+    runs : int
+        How many runs are played again.
+    """
+
+    page: str
+    above: str
+    name: str
+    again: Callable[[str, str, int], Regrets]
+    runs: int = 1
+
+    def kept(self) -> Regrets:
+        """Return the regrets of the file."""
+        tables = json.loads((RESULTS / f"{self.page}.json").read_text(encoding="utf-8"))
+        return cast("Regrets", tables[self.name])
+
+    def difference(self) -> str:
+        """Return how the page differs from the file, or the file from what is played now; "" if neither does."""
+        kept = self.kept()
+        for row in self.rows(kept):
+            if differs := row.difference():
+                return f"{differs} (by docs/results/{self.page}.json)"
+        for who, played in (self.again(self.page, self.name, self.runs) if self.runs else {}).items():
+            then = kept[who][: len(played)]
+            if not np.allclose(played, then, rtol=CLOSE, atol=CLOSE):
+                return f"the first regrets of {who} were {then}; now they are {played}"
+        return ""
+
+    def rows(self, kept: Regrets) -> list[Row]:
+        """Return the rows as the file gives them."""
+        if self.page == "proteins":  # each row is a table of the file; noise and the best pool come before
+            pairs = [mean_and_error(own) for own in kept.values()]
+            return [Row(self.page, self.above, self.name.split(", ")[0], partial(protein_row, pairs), 3)]
+        return [Row(self.page, self.above, who, partial(mean_row, who, own)) for who, own in kept.items()]
+
+
+def mean_and_error(regrets: list[float]) -> tuple[float, float]:
+    """Return a mean and its standard error."""
+    return float(np.mean(regrets)), float(np.std(regrets, ddof=1)) / math.sqrt(len(regrets))
+
+
+def mean_row(who: str, regrets: list[float]) -> str:
+    """Return the row of a contestant as `Rehearsal.table` has it."""
+    mean, error = mean_and_error(regrets)
+    exact = sum(regret <= EXACT for regret in regrets)
+    return f"{who} {mean:.4g} {0.0 if error < CLOSE * mean else error:.2g} {exact} of {len(regrets)} runs"
+
+
+def protein_row(pairs: list[tuple[float, float]]) -> str:
+    """Return the row of a protein from its first mean on."""
+    rounded = tuple((round(mean, 2), round(error, 2)) for mean, error in pairs)
+    return " ".join(words(str(example("proteins").Row("", "", 0.0, 0.0, rounded)))[2:])
 
 
 def words(line: str) -> list[str]:
@@ -76,7 +166,7 @@ def example(name: str) -> Any:
     return import_module(name)
 
 
-def table(name: str) -> Path:
+def data(name: str) -> Path:
     """Return the path of a table that is not shipped."""
     path = DATA / name
     if not path.exists():
@@ -89,26 +179,30 @@ def of(printed: object, name: str) -> str:
     return next(line for line in str(printed).splitlines() if words(line)[: len(words(name))] == words(name))
 
 
-def healpix() -> str:
-    """Return the row of the default on HEALPix."""
-    radio_telescope, skies = example("radio_telescope"), example("skies")
-    from zonal.simulation.rehearsal import rehearse
+def application(page: str, table: str, runs: int) -> Regrets:
+    """Play the first runs of a table of an application again, by the contestants that are checked."""
+    module = example(page)
+    if page == "census":
+        plan = module.plans(data("census_au_sa2.csv"))[table]
+    elif page == "proteins":
+        protein, signal = table.split(", ")
+        plan = module.plan_of(*module.landscapes(data("dna_tfbind8_proteins.csv.gz"))[protein], signal)
+    elif table == "by the clock":
+        plan = example("telescope_time").clocked()
+    else:
+        plan = module.plans()[table]
+    played = plan.play(runs, *plan.players.keys() & CHECKED, jobs=1)
+    return {who: own.regrets.tolist() for who, own in played.campaigns.items()}
 
-    sky = skies.healpix_tree()
-    budget, noise = radio_telescope.effort("HEALPix", sky)
-    player = {"Zonal": radio_telescope.contestants(sky.space)["Zonal"]}
-    return of(rehearse(sky, budget, noise, RUNS, player).table(), "Zonal")
 
-
-def by_the_clock() -> str:
-    """Return the row of the default that knows what measurements cost."""
-    clock, settled = example("telescope_time"), example("campaigns").settled
-    from zonal.simulation import datasets
-    from zonal.simulation.rehearsal import StudyPlayer, rehearse
-
-    player = settled({"cost-aware": StudyPlayer(clock.COSTS)}, clock.radiometer)
-    sky = clock.box(datasets.sky())
-    return of(rehearse(sky, clock.SECONDS, clock.CHANNEL**-0.5, RUNS, player).table(), "cost-aware")
+def town(page: str, table: str, runs: int) -> Regrets:
+    """Play the first towns again."""
+    if find_spec("wntr") is None:
+        raise MissingData("wntr, which ships the network, is not installed")
+    sewer = example("sewer")
+    player = {"Zonal": sewer.contestants()["Zonal"]}
+    played = sewer.compare(sewer.KINDS[table], player, runs, sewer.SAMPLES)
+    return {who: own.regrets.tolist() for who, own in played.campaigns.items()}
 
 
 def rings() -> str:
@@ -128,43 +222,12 @@ def rings() -> str:
     return f"{before} {found[0]} and the one on an axis cut open in {found[1]}; {after}"
 
 
-def official_areas() -> str:
-    """Return the row of the default by the official areas of the census."""
-    census, settled = example("census"), example("campaigns").settled
-    from zonal.simulation.rehearsal import everybody, rehearse
-
-    areas = census.landscapes(table("census_au_sa2.csv"))["official areas"]
-    known = {"noise": census.perturbation, "max_replicates": 1}
-    player = settled({"Zonal": everybody(areas.space, **known)["Zonal"]}, census.office)
-    budget = round(census.SHARE * areas.space.size)
-    return of(rehearse(areas, budget, census.perturbation, RUNS, player).table(), "Zonal")
-
-
-def by_prefix() -> str:
-    """Return the row of the default on pools of DNA by their prefix."""
-    dna, settled = example("dna"), example("campaigns").settled
-    from zonal.simulation.rehearsal import everybody, rehearse
-
-    pools = dna.by_prefix()
-    player = settled({"Zonal": everybody(pools.space, value_name="affinity")["Zonal"]}, dna.assay)
-    return of(rehearse(pools, round(dna.SHARE * 4**dna.FIXED), dna.RELATIVE, RUNS, player).table(), "Zonal")
-
-
-def neighbourhoods() -> str:
-    """Return the row of the default in towns where a neighbourhood's load is high."""
-    if find_spec("wntr") is None:
-        raise MissingData("wntr, which ships the network, is not installed")
-    sewer = example("sewer")
-    player = {"Zonal": sewer.contestants()["Zonal"]}
-    return of(sewer.compare(sewer.neighbourhood, player, RUNS, sewer.SAMPLES).table(), "Zonal")
-
-
 def power() -> str:
     """Return the row of ten measurements of the quiet instrument."""
     import zonal as zn
 
     page = example("power")
-    return of(zn.power(page.STRIP, [10], noise=page.NOISES["a quiet instrument"], runs=50), "10")
+    return of(zn.power(page.STRIP, [10], noise=page.NOISES["a quiet instrument"], runs=50, jobs=1), "10")
 
 
 def gradients() -> str:
@@ -184,19 +247,18 @@ def equal_looks() -> str:
     return str(next(line for line in example("make_gradients").at_equal_looks() if "| f1 | default" in line))
 
 
-def half() -> str:
-    """Return the row of f2 at N = 20 of the table on half the measurements."""
-    from benchmarks.arena.summary import ratio_of_means
-    from benchmarks.half import LOST, regret
+def reproduction() -> str:
+    """Return the row of the paper's GPOO with S = 1 on f1, from N = 10 to 80."""
+    from docs.make_reproduction import shown
+    from reproduction.searches import SHOWN, regret_run
+    from reproduction.sweeps import Plan, column, sweep
 
-    seeds = range(90000, 90200)
-    ours, paper = ({at: regret("f2", at, n, at % 2 == 1) for at in seeds} for n in (20, 80))
-    values = np.array(list(ours.values()))
-    ratio = ratio_of_means({"f2": ours}, {"f2": paper}, floor=0.0)
-    assert ratio is not None
-    mean, error = values.mean(), values.std() / np.sqrt(len(values))
-    against = f"{ratio['ratio']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
-    return f"20 f2 {len(values)} {mean:.4f} ± {error:.4f} {np.mean(values > LOST):.1%} {against}"
+    with TemporaryDirectory() as folder:
+        plan = Plan(Path(folder), 300, 80, "paper", 0, 1)
+        case = {("f1", "GPOO", 1): {"function": "f1", "policy": "GPOO", "s": 1}}
+        runs = next(iter(sweep(plan, "regret", regret_run, case, preset="paper", budget=80).values()))
+    curve = column(runs, "regret")
+    return " ".join(["GPOO 1 300", *(shown(curve[:, n - 1]) for n in SHOWN)])
 
 
 def bars() -> str:
@@ -212,18 +274,53 @@ def bars() -> str:
 
 
 ROWS = (
-    Row("radio_telescope", "HEALPix: 36 pointings", "Zonal", healpix),
-    Row("radio_telescope", "box, by the clock", "cost-aware", by_the_clock),
     Row("radio_telescope", "- **The ring**", "60 pointings", rings),
-    Row("census", "official areas: 108 questions", "Zonal", official_areas),
-    Row("dna", "by prefix: 82 measurements for", "Zonal", by_prefix),
-    Row("sewer", "a neighbourhood: 30 samples", "Zonal", neighbourhoods),
     Row("power", "a quiet instrument", "10", power),
     Row("gradients", "| f | search | with", "f2 default averages", gradients),
     Row("gradients", "<!-- begin looks -->", "f1 default", equal_looks),
-    Row("method", "<!-- begin half -->", "20 f2", half),
     Row("method", "<!-- begin bars -->", "40, GP-UCB", bars),
+    Row("reproduction", "<!-- begin regret-f1 -->", "GPOO 1", reproduction),
 )
+TABLES = (
+    Table("radio_telescope", "box: 64 pointings", "box", application),
+    Table("radio_telescope", "a synthetic sky: 64 pointings", "a synthetic sky", application),
+    Table("radio_telescope", "HEALPix: 36 pointings", "HEALPix", application, 2),
+    Table("radio_telescope", "box, by the clock", "by the clock", application),
+    Table("census", "official areas: 108 questions", "official areas", application),
+    Table("census", "bisection: 108 questions", "bisection", application),
+    Table("dna", "by prefix: 82 measurements for", "prefix", application),
+    Table("dna", "by k-mers: 82 measurements for", "k-mers", application),
+    *(
+        Table("proteins", f"{signal} signal", f"{protein}, {signal}", application, int(protein in AGAIN))
+        for signal in ("strong", "weak")
+        for protein in PROTEINS
+    ),
+    Table("sewer", "a neighbourhood: 30 samples", "a neighbourhood", town, 2),
+    Table("sewer", "one source: 30 samples", "one source", town),
+)
+
+
+def half() -> str:
+    """Return how the tables of docs/method.md differ from their files, or a file from what is played now."""
+    from benchmarks import half as play
+
+    for name, table in (
+        ("half", play.comparison(RESULTS / "half.jsonl")),
+        ("parts", play.parts_table(RESULTS / "parts")),
+    ):
+        page = (DOCS / "method.md").read_text(encoding="utf-8")
+        shown = page.split(f"<!-- begin {name} -->")[1].split(f"<!-- end {name} -->")[0]
+        for line, made in zip_longest(shown.strip().splitlines(), table.splitlines(), fillvalue=""):
+            if line != made:
+                return f"{name} shows {line}; by docs/results it is {made}"
+    for path in (RESULTS / "half.jsonl", play.part_of(RESULTS / "parts", "as it is")):
+        for (function, budget), runs in play.read(path).items():
+            if budget < play.PAPER:
+                seed, then = next(iter(runs.items()))
+                now = play.regret(function, seed, budget, seed % 2 == 1)
+                if not np.isclose(now, then, rtol=CLOSE, atol=CLOSE):
+                    return f"on {function} at N = {budget} the regret of seed {seed} was {then}; now it is {now}"
+    return ""
 
 
 def arena() -> str:
@@ -240,8 +337,9 @@ def arena() -> str:
 
 def main(wanted: list[str]) -> int:
     """Check all pages, or those whose names begin with one of the words; return 1 if one differs."""
-    checks = [(row.page, f"{row.above}, {row.name}", row.difference) for row in ROWS]
-    checks.append(("arena", "the whole page", arena))
+    every: tuple[Table | Row, ...] = (*TABLES, *ROWS)
+    checks = [(row.page, f"{row.above}, {row.name}", row.difference) for row in every]
+    checks += [("arena", "the whole page", arena), ("method", "half and parts", half)]
     failed = 0
     for page, row, difference in checks:
         if wanted and not any(page.startswith(name) for name in wanted):

@@ -1,15 +1,18 @@
-"""What the applications share: contestants who all name a region of the smallest size."""
+"""What the applications share: contestants who all name a region of the smallest size, and a file of all runs."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import zonal as zn
 from zonal.simulation import Landscape
-from zonal.simulation.rehearsal import Player, StudyPlayer, cut
+from zonal.simulation.rehearsal import Player, Rehearsal, StudyPlayer, cut, rehearse
 from zonal.simulation.simulators import Instrument
 
 Look = Callable[[Instrument, zn.Region], float]
@@ -38,6 +41,24 @@ class Settled:
             parts = landscape.space.split(region)
             region = parts[rng.choice(len(parts), p=_shares(parts))]
         return region
+
+
+class Plan(NamedTuple):
+    """What a table compares: where, with which budget and noise, and who plays."""
+
+    landscape: Landscape
+    budget: int
+    noise: object
+    players: dict[str, Player]
+
+    def play(self, runs: int, *only: str, jobs: int | None = None) -> Rehearsal:
+        """Return the campaigns of everybody, or of some; the first runs of many are those of few."""
+        players = {who: self.players[who] for who in only or self.players}
+        return rehearse(self.landscape, self.budget, self.noise, runs, players, jobs=jobs)
+
+    def first(self, who: str) -> zn.Study:
+        """Return one study of a contestant's, with the first seed."""
+        return campaign(self.players[who], self.landscape, self.budget, self.noise)
 
 
 def settled(players: Mapping[str, Player], look: Look) -> dict[str, Player]:
@@ -86,6 +107,16 @@ def campaign(player: Player, landscape: Landscape, budget: int, noise: object) -
     """Return one study of a contestant's, with the first seed."""
     rng = np.random.default_rng(0)
     return player.player.study(landscape, partial(player.look, landscape.simulate(noise, rng)), budget, rng)
+
+
+def keep(path: Path | None, table: str, rehearsal: Rehearsal) -> None:
+    """Keep the regret of every run of a table in a file, from which `docs/check_pages.py` checks the page."""
+    if path is None:
+        return
+    tables = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    tables[table] = {who: own.regrets.tolist() for who, own in rehearsal.campaigns.items()}
+    lines = [f" {json.dumps(name)}: {json.dumps(runs)}" for name, runs in sorted(tables.items())]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def _shares(parts: list[zn.Region]) -> np.ndarray:

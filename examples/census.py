@@ -11,13 +11,13 @@ from zlib import crc32
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled
+from campaigns import Plan, keep, settled
 
 import zonal as zn
 from zonal.io.tables import read_table
 from zonal.plotting import column_width, plot_map, plot_regrets
 from zonal.simulation import Landscape, from_table
-from zonal.simulation.rehearsal import everybody, rehearse
+from zonal.simulation.rehearsal import everybody
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_au_sa2.csv"
 LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")
@@ -59,24 +59,33 @@ def best_way_down(landscape: Landscape) -> zn.Region:
     return region
 
 
-def main(table: Path, runs: int, share: float, out: str) -> None:
+def plans(table: Path = TABLE, share: float = SHARE) -> dict[str, Plan]:
+    """Return what is compared on each tree."""
+    known = {"noise": perturbation, "max_replicates": 1}  # the office says how much it perturbs
+    made = {}
+    for name, landscape in landscapes(table).items():
+        space = landscape.space
+        players = settled(everybody(space, **known, value_name="mean age", value_unit="years"), office)
+        if name == "bisection":  # who takes long: `rivals.py` plays them
+            del players["Zonal, UCB"], players["Zonal, GPOO"]
+        made[name] = Plan(landscape, round(share * space.size), perturbation, players)
+    return made
+
+
+def main(table: Path, runs: int, share: float, out: str, results: Path | None) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each tree."""
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 8), width_ratios=[1.5, 1], layout="constrained")
-        for (country, regrets), (name, landscape) in zip(axes, landscapes(table).items(), strict=True):
+        for (country, regrets), (name, plan) in zip(axes, plans(table, share).items(), strict=True):
+            landscape, budget = plan.landscape, plan.budget
             space, best, greedy = landscape.space, landscape.best(), best_way_down(landscape)
-            budget = round(share * space.size)
-            known = {"noise": perturbation, "max_replicates": 1}  # the office says how much it perturbs
-            players = settled(everybody(space, **known, value_name="mean age", value_unit="years"), office)
-            if name == "bisection":  # who takes long: `rivals.py` plays them
-                del players["Zonal, UCB"], players["Zonal, GPOO"]
-            rehearsal = rehearse(landscape, budget, perturbation, runs, players)
+            rehearsal = plan.play(runs)
+            keep(results, name, rehearsal)
             print(f"{name}: {budget} questions about {space.size} areas, {runs} runs")
             print(f"oldest area: {best.average:.2f} years, {best.region.name}")
             print(f"greedy way without noise: {landscape.average(greedy):.2f} years, {greedy.name}")
             print(f"{rehearsal.table()}\n")
-            study = campaign(players["Zonal"], landscape, budget, perturbation)
-            plot_map(study, country).set(xlim=(112, 155), ylim=(-44.5, -9.5))
+            plot_map(plan.first("Zonal"), country).set(xlim=(112, 155), ylim=(-44.5, -9.5))
             country.set_title(f"Zonal by {name}: areas asked for (rings), area found (star)", pad=22)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} questions, {runs} runs")
         figure.savefig(out, dpi=130)
@@ -88,4 +97,5 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="census.png")
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     main(**vars(parser.parse_args()))

@@ -9,15 +9,16 @@ shows is the average affinity, with noise that grows with it.
 import argparse
 import math
 from functools import cache
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled
+from campaigns import Plan, keep, settled
 
 import zonal as zn
 from zonal.plotting import column_width, plot_regrets, plot_tree
 from zonal.simulation import Landscape, datasets, from_table
-from zonal.simulation.rehearsal import everybody, rehearse
+from zonal.simulation.rehearsal import everybody
 
 SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
 MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N
@@ -81,23 +82,30 @@ def assay(instrument, region: zn.Region) -> float:
     return average * math.exp(instrument(region) - average - RELATIVE**2 / 2)
 
 
-def main(runs: int, share: float, out: str) -> None:
+def plans(share: float = SHARE) -> dict[str, Plan]:
+    """Return what is compared on each tree."""
+    made = {}
+    for name, landscape in (("prefix", by_prefix()), ("k-mers", by_kmers())):
+        known = {"kernel": alike, "mean": 1.0} if name == "k-mers" else {}  # a typical affinity is 1
+        players = settled(everybody(landscape.space, value_name="affinity", **known), assay)
+        if name == "k-mers":  # a costly space: the default alone, against people without a model
+            players = {who: one for who, one in players.items() if not who.startswith("Zonal,")}
+        made[name] = Plan(landscape, round(share * 4**FIXED), RELATIVE, players)
+    return made
+
+
+def main(runs: int, share: float, out: str, results: Path | None) -> None:
     """Compare Zonal with three ways to do without it, and draw a campaign by prefix."""
     with column_width():
         figure, axes = plt.subplots(3, 1, figsize=(10, 10.5), height_ratios=[1.6, 1, 1], layout="constrained")
-        for name, landscape, ax in zip(("prefix", "k-mers"), (by_prefix(), by_kmers()), axes[1:], strict=True):
-            best, number = landscape.best(), 4**FIXED
-            budget = round(share * number)
-            known = {"kernel": alike, "mean": 1.0} if name == "k-mers" else {}  # a typical affinity is 1
-            players = settled(everybody(landscape.space, value_name="affinity", **known), assay)
-            if name == "k-mers":  # a costly space: the default alone, against people without a model
-                players = {who: one for who, one in players.items() if not who.startswith("Zonal,")}
-            rehearsal = rehearse(landscape, budget, RELATIVE, runs, players)
+        for (name, plan), ax in zip(plans(share).items(), axes[1:], strict=True):
+            budget, best, number, rehearsal = plan.budget, plan.landscape.best(), 4**FIXED, plan.play(runs)
+            keep(results, name, rehearsal)
             print(f"by {name}: {budget} measurements for {number} pools of 16, {runs} runs")
             print(f"best pool: {best.average:.2f}, {best.region.name.split(' > ')[-1]}\n{rehearsal.table()}\n")
             plot_regrets(rehearsal, ax).set_title(f"by {name}: {budget} measurements, {runs} runs")
             if name == "prefix":
-                plot_tree(campaign(players["Zonal"], landscape, budget, RELATIVE), axes[0])
+                plot_tree(plan.first("Zonal"), axes[0])
                 axes[0].set_title("the tree of prefixes that Zonal grew: measured (dots), found (green)", pad=22)
         figure.savefig(out, dpi=110)
 
@@ -107,4 +115,5 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="dna.png")
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     main(**vars(parser.parse_args()))

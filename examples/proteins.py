@@ -15,16 +15,17 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import halving, settled
+from campaigns import Plan, halving, keep, settled
 
 import zonal as zn
 from zonal.io.tables import read_table
 from zonal.plotting import column_width
 from zonal.simulation import Landscape, from_table
-from zonal.simulation.rehearsal import StudyPlayer, at_random, greedy_descent, rehearse
+from zonal.simulation.rehearsal import StudyPlayer, at_random, greedy_descent
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "dna_tfbind8_proteins.csv.gz"
 PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")
+SHARE = 0.01  # of all pools that are measured
 FIXED = 6  # letters of a pool's prefix
 ALONE = 0.2  # noise of a strong signal measured once, in standard deviations of the pools
 WEAK = 1.0  # noise of a weak signal
@@ -60,6 +61,12 @@ def landscapes(path: Path) -> dict[str, tuple[Landscape, float | None]]:
 def assay(instrument, region: zn.Region) -> float:
     """Return what a pool shows: its average and normal noise."""
     return instrument(region)
+
+
+def plan_of(landscape: Landscape, honest: float | None, signal: str, share: float = SHARE) -> Plan:
+    """Return what is compared on a protein with a strong or a weak signal."""
+    noise = WEAK if signal == "weak" else ALONE if honest is None else honest
+    return Plan(landscape, round(share * 4**FIXED), noise, settled(PLAYERS, assay))
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ def read(path: Path) -> dict[tuple[str, str], Row]:
     return rows
 
 
-def main(table: Path, runs: int, share: float, out: str, kept: list[Path]) -> None:
+def main(table: Path, runs: int, share: float, out: str, kept: list[Path], results: Path | None) -> None:
     """Print and draw the regret of everybody on every protein, with a strong and with a weak signal."""
     budget, rows = round(share * 4**FIXED), {}
     for path in kept:
@@ -112,9 +119,10 @@ def main(table: Path, runs: int, share: float, out: str, kept: list[Path]) -> No
         print(f"\n{signal} signal\n{'':7}noise  best" + "".join(f"{who:>10}" for who in PLAYERS))
         for protein, (landscape, honest) in known.items():
             if (protein, signal) not in rows:
-                noise = WEAK if signal == "weak" else ALONE if honest is None else honest
-                played = rehearse(landscape, budget, noise, runs, settled(PLAYERS, assay)).campaigns.values()
-                regrets = tuple((round(one.mean, 2), round(one.sem, 2)) for one in played)
+                plan = plan_of(landscape, honest, signal, share)
+                noise, played = plan.noise, plan.play(runs)
+                keep(results, f"{protein}, {signal}", played)
+                regrets = tuple((round(one.mean, 2), round(one.sem, 2)) for one in played.campaigns.values())
                 rows[protein, signal] = Row(protein, signal, noise, landscape.best().average, regrets)
             print(rows[protein, signal], flush=True)
         for number, other in list(enumerate(PLAYERS))[1:]:
@@ -150,7 +158,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--share", type=float, default=0.01)
+    parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="proteins.png")
     parser.add_argument("--kept", type=Path, action="append", default=[], help="output whose rows count as played")
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     main(**vars(parser.parse_args()))

@@ -4,17 +4,18 @@ python examples/radio_telescope.py --runs 30 --out radio_telescope.png
 """
 
 import argparse
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, halving, settled, smallest
+from campaigns import Plan, halving, keep, settled, smallest
 from skies import box, healpix_tree, made_sky, radiometer
 from telescope_time import by_the_clock
 
 import zonal as zn
 from zonal.plotting import column_width, plot_map, plot_regrets
 from zonal.simulation import Landscape, datasets
-from zonal.simulation.rehearsal import everybody, rehearse
+from zonal.simulation.rehearsal import everybody
 
 SHARE = 1 / 64  # pointings a patch
 TIME = 160_000.0  # of the whole campaign, in units of one over the bandwidth: 2 % noise with 64 pointings
@@ -33,17 +34,21 @@ def effort(name: str, landscape: Landscape, share: float = SHARE) -> tuple[int, 
     return budget, (budget / TIME) ** 0.5
 
 
-def main(runs: int, share: float, out: str) -> None:
-    """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
+def plans(share: float = SHARE) -> dict[str, Plan]:
+    """Return what is compared on each sky."""
     skies = {"box": box(datasets.sky()), "a synthetic sky": box(made_sky()), "HEALPix": healpix_tree()}
+    return {name: Plan(sky, *effort(name, sky, share), contestants(sky.space)) for name, sky in skies.items()}
+
+
+def main(runs: int, share: float, out: str, results: Path | None) -> None:
+    """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
     with column_width():
         figure, axes = plt.subplots(3, 2, figsize=(11, 11), width_ratios=[1.7, 1], layout="constrained")
-        for (sky, regrets), (name, landscape) in zip(axes, skies.items(), strict=True):
-            space, best = landscape.space, landscape.best()
-            budget, noise = effort(name, landscape, share)
-            players = contestants(space)
-            rehearsal = rehearse(landscape, budget, noise, runs, players)
-            studies = {who: campaign(players[who], landscape, budget, noise) for who in ("Zonal", "Zonal, GPOO")}
+        for (sky, regrets), (name, plan) in zip(axes, plans(share).items(), strict=True):
+            landscape, budget = plan.landscape, plan.budget
+            space, best, rehearsal = landscape.space, landscape.best(), plan.play(runs)
+            keep(results, name, rehearsal)
+            studies = {who: plan.first(who) for who in ("Zonal", "Zonal, GPOO")}
             print(
                 f"{name}: {budget} pointings for {space.partition.count(space.max_depth())} patches, {runs} runs"
             )
@@ -53,7 +58,7 @@ def main(runs: int, share: float, out: str) -> None:
             draw(studies["Zonal"], landscape, sky, name)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)
-    by_the_clock(runs, share)
+    by_the_clock(runs, share, results)
 
 
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:
@@ -79,4 +84,5 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="radio_telescope.png")
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     main(**vars(parser.parse_args()))

@@ -150,13 +150,14 @@ def compare(make: Maker, players: dict[str, Player], runs: int, samples: int, th
     return Rehearsal(from_table(fewer, values[0]), samples, results)
 
 
-def main(runs: int, share: float, thin: float, out: str) -> None:
+def main(runs: int, share: float, thin: float, out: str, results: Path | None) -> None:
     """Compare Zonal with those who trace and bisect, and draw one campaign of each kind."""
     players, samples = contestants(), max(2, round(SAMPLES * share))
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 9), width_ratios=[1.2, 1], layout="constrained")
         for (town, regrets), (kind, make) in zip(axes, KINDS.items(), strict=True):
             result = compare(make, players, runs, samples, thin)
+            campaigns.keep(results, kind, result)
             first = result.landscape
             print(f"{kind}: {samples} samples for {first.space.size} junctions, {runs} runs\n{result.table()}\n")
             draw(campaigns.campaign(players["Zonal"], first, samples, NOISE), first, town, kind)
@@ -183,4 +184,5 @@ if __name__ == "__main__":
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--thin", type=float, default=THIN, help="which manholes Zonal may sample; 1: all")
     parser.add_argument("--out", default="sewer.png")
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     main(**vars(parser.parse_args()))

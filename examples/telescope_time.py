@@ -4,14 +4,15 @@ The radio telescope's page shows it as its last table: `python examples/radio_te
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from campaigns import campaign, settled
+from campaigns import Plan, keep, settled
 from skies import box, radiometer
 
 import zonal as zn
 from zonal.simulation import Landscape, datasets
-from zonal.simulation.rehearsal import StudyPlayer, cut, rehearse
+from zonal.simulation.rehearsal import StudyPlayer, cut
 
 SECONDS = 3_600  # of the whole campaign
 SLEW = 0.5  # degrees a second
@@ -82,13 +83,19 @@ def _nearest(directions: np.ndarray) -> tuple[list[int], float]:
     return order, length
 
 
-def by_the_clock(runs: int, share: float) -> None:
-    """Compare searches of the box in a given time, which integration, settling and slewing take."""
-    landscape, seconds = box(datasets.sky()), round(SECONDS * share * 64)
+def clocked(share: float = 1 / 64) -> Plan:
+    """Return what is compared in a given time, which integration, settling and slewing take."""
     players = settled({"cost-aware": StudyPlayer(COSTS), "cost-unaware": Unaware(), "tour": tour}, radiometer)
-    rehearsal = rehearse(landscape, seconds, CHANNEL**-0.5, runs, players)
-    print(f"box, by the clock: {seconds} seconds, {runs} runs\n{rehearsal.table()}")
-    ours, other = (campaign(players[who], landscape, seconds, CHANNEL**-0.5) for who in list(players)[:2])
+    return Plan(box(datasets.sky()), round(SECONDS * share * 64), CHANNEL**-0.5, players)
+
+
+def by_the_clock(runs: int, share: float, results: Path | None) -> None:
+    """Print how searches of the box compare in a given time."""
+    plan = clocked(share)
+    rehearsal = plan.play(runs)
+    keep(results, "by the clock", rehearsal)
+    print(f"box, by the clock: {plan.budget} seconds, {runs} runs\n{rehearsal.table()}")
+    ours, other = (plan.first(who) for who in ("cost-aware", "cost-unaware"))
     mean = np.mean([trial.time for trial in ours.trials])
     print(
         f"first run: {ours.measured} measurements of {mean:.1f} s on average; "

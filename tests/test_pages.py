@@ -42,14 +42,41 @@ def test_every_row_is_on_its_page_and_a_change_of_one_number_is_noticed(row: pag
 def test_a_page_that_differs_fails_with_its_name_and_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, second = (replace(pages.ROWS[at], again=pages.ROWS[at].shown) for at in (0, 1))
-    monkeypatch.setattr(pages, "ROWS", (first, replace(second, again=lambda: "cost-aware 1.0")))
-    assert pages.main(["radio"]) == 1
+    first, second = (replace(row, again=row.shown) for row in pages.ROWS if row.page == "gradients")
+    monkeypatch.setattr(pages, "ROWS", (first, replace(second, again=lambda: "f1 default 1.0")))
+    assert pages.main(["gradients"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert ": ok (" in lines[0]
-    assert lines[1].startswith("docs/radio_telescope.md, box, by the clock, cost-aware: shows cost-aware")
+    assert lines[1].startswith("docs/gradients.md, <!-- begin looks -->, f1 default: shows f1 default")
     monkeypatch.setattr(pages, "ROWS", (first,))
-    assert pages.main(["radio"]) == 0
+    assert pages.main(["gradients"]) == 0
+
+
+@pytest.mark.parametrize("table", pages.TABLES, ids=lambda table: f"{table.page}, {table.name}")
+def test_every_table_is_what_its_file_gives_and_a_change_of_a_run_is_noticed(
+    table: pages.Table,  # type: ignore[name-defined]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS.parent / "examples"))
+    kept = table.kept()
+    same = replace(table, again=lambda page, name, runs: {who: own[:runs] for who, own in kept.items()}, runs=2)
+    assert same.difference() == ""
+    other = replace(same, again=lambda page, name, runs: {who: [own[0] + 1] for who, own in kept.items()})
+    assert other.difference().startswith("the first regrets of Zonal were")
+    monkeypatch.setattr(pages.Table, "kept", lambda self: {who: [1.0, *own] for who, own in kept.items()})
+    assert same.difference().startswith("shows ")
+
+
+def test_the_tables_of_the_method_are_what_their_files_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = pages.import_module("benchmarks.half")
+    then: dict[tuple[str, int, int], float] = {}
+    for path in (pages.RESULTS / "half.jsonl", half.part_of(pages.RESULTS / "parts", "as it is")):
+        for (name, budget), runs in half.read(path).items():
+            then |= {(name, budget, seed): value for seed, value in runs.items()}
+    monkeypatch.setattr(half, "regret", lambda name, seed, budget, turned: then[name, budget, seed])
+    assert pages.half() == ""
+    monkeypatch.setattr(half, "regret", lambda *_: 7.77)
+    assert "now it is 7.77" in pages.half()
 
 
 def test_data_that_is_not_here_is_no_failure(

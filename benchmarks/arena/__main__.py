@@ -10,12 +10,14 @@ from pathlib import Path
 import click
 
 from benchmarks.arena import report
+from benchmarks.arena.peers import keep, kept, of_peers
 from benchmarks.arena.play import of_budgets, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
 from benchmarks.arena.summary import renewed, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
+PEERS = "arena_peers.jsonl"
 RESULTS = ROOT / "benchmarks" / "results" / "arena.jsonl"
 
 
@@ -77,10 +79,17 @@ def main(
 
 
 def make_report(results: Path, docs: Path, seed: int, stale: bool) -> None:
-    """Renew the summary if there are runs; then the page and its picture, from the summary alone."""
+    """Renew the summary if there are runs; then the page and its picture, from the summary alone.
+
+    Runs of peers are kept in the docs, and count beside new ones of Zonal on the same problems.
+    """
     path = docs / "arena.json"
     lines = valid(read(results), stale)
     if lines:
+        known = valid([*kept(docs / PEERS), *of_peers(lines.values())], stale)
+        keep(docs / PEERS, known.values())
+        played = {line["problem"] for line in lines.values()}
+        lines |= valid((line for line in kept(docs / PEERS) if line["problem"] in played), stale)
         made = summarise(lines, seed)
         if path.exists():
             made = renewed(json.loads(path.read_text(encoding="utf-8")), made)

@@ -35,6 +35,7 @@ GROUPS = {
     "noise": "Noise that falls with the size of a region",
     "sparse": "Sparse signals, where region sensing comes from",
     "privacy": "Averages with noise added for privacy",
+    "corners": "Many axes, and very few measurements",
     "time": "How long to look",
     "travel": "Travel",
     "above": "The set above a threshold",
@@ -241,12 +242,12 @@ def _design(d: int) -> Floats:
     return np.stack(np.meshgrid(*[places] * d, indexing="ij"), axis=-1).reshape(-1, d)
 
 
-def averages_of_draw(d: int, nu: float, rng: np.random.Generator) -> Floats:
+def averages_of_draw(d: int, nu: float, rng: np.random.Generator, lengthscale: float | None = None) -> Floats:
     """Return exact cell averages of a sum of random waves whose covariance is a Matern kernel's (nu = inf: RBF's).
 
     Random Fourier features: the mean of a wave over a box is the wave at its centre times a sinc an axis.
     """
-    cells, w = CELLS[d], rng.standard_normal((FEATURES, d)) / LENGTHSCALES[d]
+    cells, w = CELLS[d], rng.standard_normal((FEATURES, d)) / (lengthscale or LENGTHSCALES[d])
     if math.isfinite(nu):
         w *= np.sqrt(2 * nu / rng.chisquare(2 * nu, FEATURES))[:, None]
     centers = (np.arange(cells) + 0.5) / cells
@@ -276,6 +277,31 @@ def gaussian(d: int, smooth: bool, falling: bool = False) -> Case:
     about += noise if falling else "0.3 std of the averages"
     name, group = (f"{kind} draw, falling noise", "noise") if falling else (f"{kind} draw {d}-D", "draws")
     return Case(name, group, about, (40, 80) if d == 4 else (20, 40, 80), (CELLS[d],) * d, draw)
+
+
+def linear() -> Case:
+    """Return functions that are linear in six axes, with slopes at random: the best cell is a corner."""
+    d, cells = 6, 4
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        centers = np.stack(np.meshgrid(*[(np.arange(cells) + 0.5) / cells] * d, indexing="ij"), axis=-1)
+        averages = np.asarray(centers @ rng.standard_normal(d))
+        space = zn.Box([(0, 1)] * d, smallest=1 / cells)
+        return _tabled(space, averages, 0.3 * float(averages.std()))
+
+    about = f"linear, slopes drawn from a normal distribution, {cells}^{d} cells, noise 0.3 std of the averages"
+    return Case("linear 6-D", "corners", about, (60,), (cells,) * d, draw)
+
+
+def very_few() -> Case:
+    """Return draws on a line of which eight averages are seen."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        averages = averages_of_draw(1, 2.5, rng, 0.15)
+        return _tabled(zn.Box([(0, 1)], smallest=1 / CELLS[1]), averages, 0.3 * float(averages.std()))
+
+    about = f"Matern 5/2, lengthscale 0.15, {CELLS[1]} cells, noise 0.3 std of the averages"
+    return Case("smooth 1-D, eight", "corners", about, (8,), (CELLS[1],), draw)
 
 
 def sparse(signals: int) -> Case:
@@ -396,6 +422,8 @@ CASES: dict[str, Case] = {
         *(gaussian(1, smooth, falling=True) for smooth in (True, False)),
         *(sparse(signals) for signals in (1, 3)),
         *(privacy(smooth) for smooth in (True, False)),
+        linear(),
+        very_few(),
         *(acted(group, name) for group in ACTING for name in ("1-D", "2-D", *acting.PAPER)),
     ]
 }

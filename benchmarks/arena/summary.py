@@ -128,14 +128,20 @@ def renewed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a group or a problem after some of its contestants played."""
+    """Return a group or a problem after some of its contestants played.
+
+    Where the default played, who did not is compared with an older default no more: their ratios go.
+    """
     known, here = ({row["contestant"] for row in own["rows"]} for own in (old, new))
     if known <= here:
         return new
     if old.get("problems") != new.get("problems"):  # rows over other problems are not to be compared
         return old
-    places = list(ROSTER)
-    rows = [*old["rows"], *(row for row in new["rows"] if row["contestant"] not in known)]
+    places, none = list(ROSTER), {"mean_ratio": None, "typical_ratio": None}
+    if DEFAULT in here:
+        rows = [*new["rows"], *({**row, **none} for row in old["rows"] if row["contestant"] not in here)]
+    else:
+        rows = [*old["rows"], *(row for row in new["rows"] if row["contestant"] not in known)]
     return {**old, "rows": sorted(rows, key=lambda row: (row["budget"], places.index(row["contestant"])))}
 
 

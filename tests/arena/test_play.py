@@ -11,12 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.arena import play as module
-from benchmarks.arena.__main__ import main
+from benchmarks.arena.__main__ import PEERS, main, make_report
 from benchmarks.arena.contestants import Pick
 from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT, PAPER
-from benchmarks.arena.play import Task, attempt, of_budgets, play, play_all, read, tasks_for, valid
+from benchmarks.arena.peers import keep, kept
+from benchmarks.arena.play import Task, attempt, of_budgets, place, play, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import ACTING, CASES
-from benchmarks.arena.roster import ROSTER
+from benchmarks.arena.roster import ROSTER, key
 from benchmarks.arena.summary import renewed, summarise
 
 TASKS = [Task("f1", "random", (20, 40), run, 0) for run in range(3)]
@@ -151,24 +152,56 @@ def test_a_part_of_the_arena_is_played_anew_and_the_rest_stays() -> None:
     assert renewed(summary("peers", "a"), summary("peers", "b"))["commits"] == ["b"]
 
 
-def test_a_contestant_played_alone_is_added_to_what_stands() -> None:
+def test_who_played_anew_takes_the_place_of_older_rows_and_the_rest_loses_its_ratios() -> None:
     def summary(problems: list[str], runs: dict[str, int], *others: str) -> dict[str, Any]:
-        rows = [{"budget": 20, "contestant": name, "runs": number} for name, number in runs.items()]
+        rows = [
+            {"budget": 20, "contestant": name, "runs": number, "mean_ratio": number, "typical_ratio": number}
+            for name, number in runs.items()
+        ]
         groups = {name: {"problems": problems, "rows": rows} for name in ("peers", *others)}
         own = {"groups": groups, "problems": {"f1": {"rows": rows}}, "contestants": {}, "half": []}
         return {**own, "seed": 0, "zonal": [], "commits": [], "versions": []}
 
-    def listed(own: dict[str, Any]) -> list[tuple[str, int]]:
-        return [(row["contestant"], row["runs"]) for row in own["rows"]]
+    def listed(own: dict[str, Any]) -> list[tuple[str, int, int | None]]:
+        return [(row["contestant"], row["runs"], row["mean_ratio"]) for row in own["rows"]]
 
     old = summary(["f1", "f2"], {DEFAULT: 20, "random": 5}, "time")
-    some, added = {"gpCAM": 10, DEFAULT: 10}, [(DEFAULT, 20), ("gpCAM", 10), ("random", 5)]
+    some, added = {"gpCAM": 10, DEFAULT: 10}, [(DEFAULT, 10, 10), ("gpCAM", 10, 10), ("random", 5, None)]
     both = renewed(old, summary(["f1"], some))
     assert listed(both["problems"]["f1"]) == added
     assert both["groups"] == old["groups"]  # rows over other problems are not to be compared
     assert listed(renewed(old, summary(["f1", "f2"], some))["groups"]["peers"]) == added
+    alone = renewed(old, summary(["f1", "f2"], {"gpCAM": 10}))
+    assert listed(alone["groups"]["peers"]) == [(DEFAULT, 20, 20), ("gpCAM", 10, 10), ("random", 5, 5)]
     everybody = renewed(old, summary(["f1", "f2"], {**some, "random": 3}))
-    assert listed(everybody["groups"]["peers"]) == [*some.items(), ("random", 3)]
+    assert [name for name, _, _ in listed(everybody["groups"]["peers"])] == [*some, "random"]
+
+
+def test_runs_of_peers_are_kept_and_come_back_with_five_digits(tmp_path: Path) -> None:
+    lines = [line for task in TASKS for line in play(task)]
+    path = tmp_path / "peers.jsonl"
+    keep(path, [*lines, {**lines[0], "contestant": DEFAULT}])
+    back = kept(path)
+    assert {place(line) for line in back} == {place(line) for line in lines}
+    assert valid(back).keys() == valid(lines).keys()
+    for line in lines:
+        (own,) = (one for one in back if place(one) == place(line))
+        assert own["normalised"] == pytest.approx(line["normalised"], rel=1e-4)
+    assert kept(tmp_path / "none.jsonl") == []
+
+
+def test_new_runs_of_zonal_are_compared_with_peers_that_were_kept(tmp_path: Path) -> None:
+    docs, results = tmp_path / "docs", tmp_path / "runs.jsonl"
+    (docs / "images").mkdir(parents=True)
+    theirs = [line for task in TASKS for line in play(task)]
+    keep(docs / PEERS, theirs)
+    own = [{**line, "contestant": DEFAULT, "key": key(ROSTER[DEFAULT], CASES["f1"])} for line in theirs]
+    results.write_text("".join(json.dumps(line) + "\n" for line in own))
+    make_report(results, docs, 0, False)
+    rows = json.loads((docs / "arena.json").read_text())["problems"]["f1"]["rows"]
+    assert {row["contestant"]: row["runs"] for row in rows} == {DEFAULT: 3, "random": 3}
+    ratios = [row["typical_ratio"]["ratio"] for row in rows if row["contestant"] == "random"]
+    assert ratios == pytest.approx([1, 1], rel=1e-4)
 
 
 def test_only_the_budgets_that_are_named_are_played() -> None:
