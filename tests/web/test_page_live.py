@@ -215,7 +215,7 @@ def measured_by(tab: Tab, value: str, killed: Server | None = None) -> None:
         tab.shows("live", "live")
         assert page.input_value("#field-value") == value
     page.locator("#field-value").press("Enter")
-    page.locator("#question h2", has_text="Next question").wait_for()
+    page.locator("#question h2", has_text="Next measurement").wait_for()
 
 
 def test_two_people_measure_one_study_and_the_server_is_killed(browser: Any, tmp_path: Path) -> None:

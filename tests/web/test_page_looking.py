@@ -206,7 +206,7 @@ def test_the_question_in_hand_is_marked_and_trials_of_the_history_are_read(brows
         page.wait_for_timeout(100)
         assert frame.count() == 1
         assert frame.bounding_box() != before
-        tab.shows("legend", "the question")
+        tab.shows("legend", "asked now")
         page.locator("#history").scroll_into_view_if_needed()
         dots = page.locator("#history .dots.history").bounding_box()
         page.mouse.move(dots["x"] + 3, dots["y"] + dots["height"] / 2)
