@@ -18,25 +18,13 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from effort import EVERYTHING
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 from zonal.study.history import pending_asked
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None
 LONG = "A" * 100
 NASTY = '<img src=x onerror="document.title=1">'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

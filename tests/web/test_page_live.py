@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 
 STEPS = 100
@@ -23,12 +23,6 @@ HOLD = 60  # milliseconds that a finger rests on a button
 
 
 NEXT = re.compile(r"The next \d best")  # as many as there are disjoint ones yet
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
