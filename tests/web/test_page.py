@@ -236,11 +236,11 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_label("how many").fill("5")
     page.get_by_role("button", name="Ask", exact=True).click()
     tab.shows("waiting", "Pending: 5 trials")
-    tab.shows("question", "Question 1 of 5 · trial 2")
+    tab.shows("question", "Measurement 1 of 5 · trial 2")
     page.locator("#field-value:focus").wait_for()
     page.keyboard.type("0.4")
     page.keyboard.press("Enter")
-    tab.shows("question", "Question 1 of 4 · trial 3")
+    tab.shows("question", "Measurement 1 of 4 · trial 3")
     with page.expect_download() as taken:
         page.get_by_role("link", name="As a sheet to fill in").click()
     sheet = Path(taken.value.path()).read_text()

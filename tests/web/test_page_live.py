@@ -184,14 +184,14 @@ def test_a_name_is_asked_for_once_and_questions_of_others_are_apart(browser: Any
         page.locator("#field-value:focus").wait_for()
         tab.shows("question", "by you")
         page.get_by_role("button", name="Ask for another").click()
-        tab.shows("question", "Question 1 of 2")
+        tab.shows("question", "Measurement 1 of 2")
         page.get_by_role("button", name=f"take over trial {robot.number} from dish-1").click()
-        tab.shows("question", f"Question 1 of 3 · trial {robot.number}")
+        tab.shows("question", f"Measurement 1 of 3 · trial {robot.number}")
         tab.checked()
         page.reload()
         page.wait_for_selector("html[data-ready]", state="attached")
         tab.shows("person", "Grace")
-        tab.shows("question", "Question 1 of 3")
+        tab.shows("question", "Measurement 1 of 3")
         tab.shows("trials", "Grace")
 
 
