@@ -55,6 +55,18 @@ def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
     assert "Traceback" not in output
 
 
+def test_the_list_of_commands_says_what_each_does_within_eighty_columns() -> None:
+    _, listed = run("--help")
+    cut = [line for line in listed.splitlines() if line.endswith("...") and not line.startswith("Usage")]
+    assert cut == []
+    assert max(map(len, listed.splitlines())) <= 80
+
+
+def test_help_gives_no_range_where_there_is_none() -> None:
+    for name in main.commands:
+        assert "None]" not in run(name, "--help")[1], name
+
+
 def test_commands_are_listed_in_the_order_a_person_meets_them() -> None:
     shown = run("--help")[1].split("Commands:")[1]
     shown = shown.split("Exit codes:")[0]

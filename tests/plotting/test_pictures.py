@@ -245,7 +245,7 @@ def test_colours_fade_where_little_is_known() -> None:
     assert 0.12 <= alpha.min() < alpha.max() < 1
     (bar,) = [other for other in ax.figure.axes if other is not ax]
     assert bar.get_ylabel() == "posterior mean of density [kg/m3]"
-    assert "paler: less\nis known" in [text.get_text() for text in bar.texts]
+    assert "paler where\nuncertain" in [text.get_text() for text in bar.texts]
     shelves = study.plot("tree", new_axes()).collections[0]
     np.testing.assert_allclose(np.asarray(shelves.get_alpha()), 1 - 0.88 * study.relative_std() ** 2)
 

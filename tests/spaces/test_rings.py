@@ -511,13 +511,13 @@ def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
     assert again.settings == study.settings
     assert again.observations[0].region.bounds[0].tolist() == [160, 200]
     assert again.predict({"l": (170, 190)}) == study.predict({"l": (170, -170)})
-    assert study.plot().get_xlabel() == "l [deg], ring: 180 is -180"
+    assert study.plot().get_xlabel() == "l [deg], periodic"
     assert CLOCK.axes[0].linspace(3).tolist() == [0, 12, 24]
     line = zn.Study(CLOCK, budget=4, kernel=zn.RBF(1.0, 3.0), noise=0.1)
     line.observe({"hour": (22, 25)}, 1.0, sem=0.1)
     line.tell(line.ask(), 0.2)
     ax = line.plot()
-    assert ax.get_xlabel() == "hour, ring: 24 is 0"
+    assert ax.get_xlabel() == "hour, periodic"
     mean: Any = ax.lines[0].get_ydata()
     assert mean[0] == pytest.approx(mean[-1], abs=1e-9)  # the curve closes
 

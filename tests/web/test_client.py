@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ SPACES: dict[str, Any] = {
     "points": zn.Points(np.linspace(0, 1, 12)[:, None]),
     "hierarchy": zn.Hierarchy({"A": {"a": ["1", "2"]}, "B": {"b": ["3", "4"]}}),
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 @pytest.mark.parametrize("kind", SPACES)

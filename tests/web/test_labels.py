@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,15 +10,9 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from web.browser import Tab, chromium
-from web.server_process import Server, serving
+from web.server_process import Server
 
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "offsets": ["plate", "source"]}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 def test_a_remote_study_takes_labels_as_a_local_one(server: Server) -> None:

@@ -7,21 +7,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import zonal as zn
-from web.server_process import Server, line, serving
+from web.server_process import Server, line
 
 SERVE = Path(__file__).parents[2] / "docs" / "manual" / "serve.md"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as server:
-        yield server
 
 
 def test_notes_of_failures_are_kept_over_http(server: Server) -> None:

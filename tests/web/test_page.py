@@ -18,25 +18,13 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from effort import EVERYTHING
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 from zonal.study.history import pending_asked
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None
 LONG = "A" * 100
 NASTY = '<img src=x onerror="document.title=1">'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -248,11 +236,11 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_label("how many").fill("5")
     page.get_by_role("button", name="Ask", exact=True).click()
     tab.shows("waiting", "Pending: 5 trials")
-    tab.shows("question", "Question 1 of 5 · trial 2")
+    tab.shows("question", "Measurement 1 of 5 · trial 2")
     page.locator("#field-value:focus").wait_for()
     page.keyboard.type("0.4")
     page.keyboard.press("Enter")
-    tab.shows("question", "Question 1 of 4 · trial 3")
+    tab.shows("question", "Measurement 1 of 4 · trial 3")
     with page.expect_download() as taken:
         page.get_by_role("link", name="As a sheet to fill in").click()
     sheet = Path(taken.value.path()).read_text()

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 
 KEEP = Path(os.environ["ZONAL_PICTURES"]) if "ZONAL_PICTURES" in os.environ else None
@@ -22,12 +22,6 @@ SCHEMES: dict[str, dict[str, str]] = {
     "dark": {"color_scheme": "dark", "forced_colors": "none"},
     "forced": {"color_scheme": "dark", "forced_colors": "active"},
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +11,11 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 from zonal.engine.events import Signed
 
 TOKEN = "a-token-of-a-test-0123456789"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 def mapped(folder: Path, name: str, height: float, **given: Any) -> zn.Study:

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import Server, line, serving
 
 STEPS = 100
@@ -23,12 +23,6 @@ HOLD = 60  # milliseconds that a finger rests on a button
 
 
 NEXT = re.compile(r"The next \d best")  # as many as there are disjoint ones yet
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -190,14 +184,14 @@ def test_a_name_is_asked_for_once_and_questions_of_others_are_apart(browser: Any
         page.locator("#field-value:focus").wait_for()
         tab.shows("question", "by you")
         page.get_by_role("button", name="Ask for another").click()
-        tab.shows("question", "Question 1 of 2")
+        tab.shows("question", "Measurement 1 of 2")
         page.get_by_role("button", name=f"take over trial {robot.number} from dish-1").click()
-        tab.shows("question", f"Question 1 of 3 · trial {robot.number}")
+        tab.shows("question", f"Measurement 1 of 3 · trial {robot.number}")
         tab.checked()
         page.reload()
         page.wait_for_selector("html[data-ready]", state="attached")
         tab.shows("person", "Grace")
-        tab.shows("question", "Question 1 of 3")
+        tab.shows("question", "Measurement 1 of 3")
         tab.shows("trials", "Grace")
 
 
@@ -215,7 +209,7 @@ def measured_by(tab: Tab, value: str, killed: Server | None = None) -> None:
         tab.shows("live", "live")
         assert page.input_value("#field-value") == value
     page.locator("#field-value").press("Enter")
-    page.locator("#question h2", has_text="Next question").wait_for()
+    page.locator("#question h2", has_text="Next measurement").wait_for()
 
 
 def test_two_people_measure_one_study_and_the_server_is_killed(browser: Any, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,11 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import AXE, Tab, chromium
-from web.server_process import Server, line, serving
+from web.browser import AXE, Tab
+from web.server_process import Server, line
 
 KERNEL: dict[str, Any] = {"noise": 0.1, "rng": 0}
 A4 = 703  # pixels of an A4 page between its margins
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 def test_axe_is_here_to_check_the_pages() -> None:
@@ -88,6 +75,30 @@ def test_the_readout_at_the_star_names_the_best_region_of_every_kind_of_space(
             assert off_grid or named == best or best == "the whole space, so far", (name, named, best)
             page.mouse.click(star["x"] + star["width"] / 2, star["y"] + star["height"] / 2)
             assert "the best region so far" in tab.text("readout"), name
+
+
+def test_a_measured_window_is_listed_and_drawn_where_it_was_measured(browser: Any, server: Server) -> None:
+    space = zn.Box({"x": (0, 1)}, smallest=1 / 16)
+    study = zn.Study.create(server.folder / "off grid.db", space, budget=24, kernel=zn.RBF(1.0, 0.15), **KERNEL)
+    study.optimize(lambda region: float(np.exp(-(((region.center[0] - 0.43) / 0.15) ** 2))), n=22)
+    study.ask()
+    asked = [trial for trial in study.trials if trial.region.node is None]
+    assert asked  # late in a campaign windows are measured too
+    assert asked[-1].state == "pending"
+    with Tab(browser, server) as tab:
+        page = tab.go("/studies/off%20grid")
+        tab.settle()
+        low, high = (round(float(edge), 4) for edge in asked[-1].region.bounds[0])
+        for place in ("#trials", "#waiting"):
+            named = re.search(r"([\d.]+) to ([\d.]+)", page.inner_text(place))
+            assert named is not None
+            assert [float(edge) for edge in named.groups()] == pytest.approx([low, high], abs=1e-4)
+        edges = page.locator("#picture .pendingband").bounding_box()
+        star = page.locator("#picture .foundband").bounding_box()
+        wide = study.recommend().region.bounds[0]
+        scale = star["width"] / float(wide[1] - wide[0])
+        expected = star["x"] + scale * float(asked[-1].region.bounds[0, 0] - wide[0])
+        assert edges["x"] == pytest.approx(expected, abs=1.5)
 
 
 def test_every_symbol_has_a_strip_of_its_own_and_is_read_there(browser: Any, server: Server) -> None:
@@ -206,7 +217,7 @@ def test_the_question_in_hand_is_marked_and_trials_of_the_history_are_read(brows
         page.wait_for_timeout(100)
         assert frame.count() == 1
         assert frame.bounding_box() != before
-        tab.shows("legend", "the question")
+        tab.shows("legend", "asked now")
         page.locator("#history").scroll_into_view_if_needed()
         dots = page.locator("#history .dots.history").bounding_box()
         page.mouse.move(dots["x"] + 3, dots["y"] + dots["height"] / 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,10 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from shell import answer, zonal
-from web.browser import Tab, chromium
+from web.browser import Tab
 from web.server_process import serving
 
 WILD = 7
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 def campaign(folder: Path, rounds: int = 12) -> zn.Study:

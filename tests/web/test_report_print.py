@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
-from web.browser import chromium
 
 LANDSCAPE = 1032  # pixels of an A4 page on its side, between its margins
 CUT = """() => [...document.querySelectorAll("th, td")].filter((cell) => {
@@ -23,12 +21,6 @@ CUT = """() => [...document.querySelectorAll("th, td")].filter((cell) => {
   }
   return false;
 }).map((cell) => cell.textContent)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 def studied(n: int, told: int = 6) -> zn.Study:

@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from processes import wait_for
-from web.server_process import Server, line, serving
+from web.server_process import Server, line
 from zonal.study.study import Study
 from zonal.web import routes
 from zonal.web.routes import Unknown
@@ -29,12 +29,6 @@ from zonal.web.study_folder import Folder
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
 AT = "/api/v1/studies/line"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,6 @@ from web.server_process import Server, line, serving
 
 TOKEN = "a-token-of-a-test-0123456789"
 AXES = {"x": {"low": 0, "high": 1}}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studies")) as made:
-        yield made
 
 
 def test_another_study_in_a_files_place_has_another_tag(server: Server, tmp_path: Path) -> None:

@@ -102,7 +102,10 @@ def described(place: Recipe, budget: float, settings: options.StudyOptions) -> R
 @options.study_command()
 @options.by_option
 def refit(study: Study, by: str | None) -> None:
-    """Learn the model again from all measurements; studies often do so by themselves."""
+    """Learn the model again from all measurements.
+
+    Studies often do so by themselves.
+    """
     nothing = "there was nothing to learn: no new measurement, or the whole model is given."
     options.echo_err("learned again." if study.refit(by=by) else nothing)
 
@@ -111,6 +114,6 @@ def refit(study: Study, by: str | None) -> None:
 @click.argument("n", type=float)
 @options.by_option
 def extend(study: Study, n: float, by: str | None) -> None:
-    """Add N measurements to the budget; where measurements have a cost, that amount."""
+    """Add N to the budget: measurements, or units of their cost."""
     study.extend(n if study.settings.priced else options.whole(n), by=by)
     options.echo_err(budget_line(study))

@@ -14,10 +14,10 @@ from zonal.study.study import Study
 @click.argument("trial", type=TRIAL, required=False)
 @options.json_option
 def why(study: Study, trial: int | str | None, as_json: bool) -> None:
-    """Why the recommended region is the answer, and what comes next; with a TRIAL, why that was asked for.
+    """Why this is the answer, or why a TRIAL was asked for.
 
-    The mean of the answer is the sum of weights times readings, and the prior mean's share; --json lists them all.
-    TRIAL is a number, or a region that has one trial pending.
+    Without a TRIAL also what comes next. The mean of the answer is the sum of weights times readings, and the
+    prior mean's share; --json lists them all. TRIAL is a number, or a region that has one trial pending.
     """
     reasons = study.why() if trial is None else study.why(numbered(study, trial, "pending"))
     options.echo_json(reasons) if as_json else click.echo(str(reasons))
@@ -27,8 +27,9 @@ def why(study: Study, trial: int | str | None, as_json: bool) -> None:
 @click.argument("region")
 @options.json_option
 def worth(study: Study, region: str, as_json: bool) -> None:
-    """What measuring a REGION of your own would bring, relative to the best region to measure.
+    """What measuring a REGION of your own would bring.
 
+    The answer is relative to the best region to measure.
     A REGION is written as in `zonal observe`.
     """
     gain = study.worth(sheets.place_of(study.space, region))

@@ -88,9 +88,10 @@ def recommend(
 @options.number_option("-k", default=10, help="Number of readings to list.")
 @options.json_option
 def suspects(study: Study, k: int, as_json: bool) -> None:
-    """Which readings may be mistakes: each beside what all others expect of it, the farthest off first.
+    """List the readings that may be mistakes.
 
-    Also whether the answer hangs on a single reading.
+    Each stands beside what all others expect of it, the farthest off first. Also says whether the answer depends
+    on a single reading.
     """
     listing, hangs_on = study.suspects(), () if is_empty(study) else study.recommend().hangs_on
     if as_json:
@@ -108,7 +109,10 @@ def suspects(study: Study, k: int, as_json: bool) -> None:
 @click.option("--offsets", "shifts", is_flag=True, help="Only what is known of the offsets of plates, days, ...")
 @options.json_option
 def show(study: Study, k: int, whole: bool, ahead: int, shifts: bool, as_json: bool) -> None:
-    """The state of a study: budget, best regions, trials pending, value of more measurements, and its tree."""
+    """Show the state of a study: budget, best regions, trials.
+
+    Also says what more measurements are worth, and shows the tree.
+    """
     if study.read_only:
         options.echo_err(f"Read only: {options.for_shell(study.read_only)}")
     if shifts:
@@ -272,9 +276,9 @@ def predict(
     as_json: bool,
     **limits: float | None,
 ) -> None:
-    """Predict the averages of any REGIONs; see `zonal observe` for how to write one.
+    """Predict the averages of any REGIONs.
 
-    Without any, of all regions of the smallest size.
+    A REGION is written as in `zonal observe`; without any, all regions of the smallest size are predicted.
     """
     if where and sheet is not None:
         raise click.UsageError("Pass REGIONs, or --csv FILE, not both.")
@@ -339,9 +343,10 @@ def _beyond(side: Side) -> click.Command:
         else:
             options.echo_table(regions)
 
-    told = f"List regions whose average is probably {side} a THRESHOLD, the most probable first."
+    told = f"List regions whose average is probably {side} a THRESHOLD."
     without = "With a policy that searches for a set, THRESHOLD may be left out: then those classified as in it."
-    command.help = f"{told}\n\n{without}\n\nIf there is none, the most probable region is named."
+    order = "The most probable come first. If there is none, the most probable region is named."
+    command.help = f"{told}\n\n{without}\n\n{order}"
     return command
 
 

@@ -60,7 +60,10 @@ for _command in CAMPAIGN:
 @click.option("-o", "--out", type=options.FILE, help="Where to write it  [default: STUDY.html]")
 @options.shapes_option
 def report(study: Study, out: Path | None, shapes: list[Shape] | None) -> None:
-    """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
+    """Write one HTML file about a STUDY, readable offline.
+
+    It has plots, tables, settings, and a methods paragraph.
+    """
     assert study.path is not None
     target = study.path.with_suffix(".html") if out is None else out
     study.report(target, shapes=shapes)
@@ -79,7 +82,10 @@ main.add_command(report)
 @click.option("--name", "names", multiple=True, help="A host name that reaches it, as through a proxy.")
 @click.option("--open", "show", is_flag=True, help="Open a browser.")
 def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool) -> None:
-    """Show a FOLDER of studies in a browser, and let instruments ask and tell over HTTP."""
+    """Show a FOLDER of studies in a browser.
+
+    Instruments ask and tell over HTTP.
+    """
     try:
         from zonal.web.server import serve
     except ModuleNotFoundError as error:
@@ -96,7 +102,10 @@ def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool
 @options.number_option("--cap", minimum=0, help="Measurements the agent may ask for  [default: what is budgeted]")
 @click.option("--by", default="agent", show_default=True, help="Who does it; kept in the history.")
 def mcp(folder: Path, read_only: bool, cap: int | None, by: str) -> None:
-    """Let an agent use a FOLDER of studies, over the Model Context Protocol on standard input and output."""
+    """Let an agent use a FOLDER of studies.
+
+    It speaks the Model Context Protocol on standard input and output.
+    """
     try:
         from zonal.web.mcp_server import mcp_server
     except ModuleNotFoundError as error:
@@ -111,7 +120,10 @@ def mcp(folder: Path, read_only: bool, cap: int | None, by: str) -> None:
 @main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of a SHELL; use it as eval "$(zonal completion bash)"."""
+    """Print the completion script of a SHELL.
+
+    Use it as eval "$(zonal completion bash)".
+    """
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

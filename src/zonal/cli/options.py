@@ -374,6 +374,10 @@ class Finite(click.FloatRange):
         number: float = super().convert(value, param, ctx)
         return number if math.isfinite(number) else self.fail(f"{number} is not a finite number.", param, ctx)
 
+    def _describe_range(self) -> str:
+        """Return the range for the help; click would write "x<=None" where there is none."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 def grouped(name: str, group: type, *options: Decorator) -> Decorator:
     """Return a decorator that adds options to a command, which gets those of a `group` as one argument."""

@@ -83,12 +83,13 @@ SIMULATED = "Number of measurements, or their cost; for a single number, 1/8, 1/
     click.option("--budget", "budgets", callback=options.numbers, help=REHEARSED),
 )
 def rehearse(plan: Plan) -> None:
-    """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
+    """Simulate a campaign on a TABLE before you pay for it.
 
-    Every row is a smallest part: a point (--coords), an area (--levels, with --coords for its position) or a
-    sequence (--sequence). Or it is a place in a space of axes (--axis, each with its column), where parts without
-    a row have the value of the nearest row. Zonal and three simple alternatives spend the same budget on noisy
-    averages computed from the table. All settings of `zonal new` may be given, as options or in a recipe.
+    The TABLE is a .csv, .csv.gz, .tsv or .parquet file. Every row is a smallest part: a point (--coords), an
+    area (--levels, with --coords for its position) or a sequence (--sequence). Or it is a place in a space of
+    axes (--axis, each with its column), where parts without a row have the value of the nearest row. Zonal and
+    three simple alternatives spend the same budget on noisy averages computed from the table. All settings of
+    `zonal new` may be given, as options or in a recipe.
     """
     _echo(_rehearsed(_recipe(plan), plan))
 
@@ -128,11 +129,11 @@ def power(
     target: float | None,
     compare: tuple[str, ...],
 ) -> None:
-    """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
+    """Simulate campaigns, to see how many measurements it takes.
 
-    The campaigns are on functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a
-    TABLE with the columns that `zonal rehearse` takes. All settings of `zonal new` may be given, as options or in
-    a recipe.
+    The answer is how much regret each budget leaves. The campaigns are on functions drawn from the model, over
+    axes (--axis) or sequences (--sequences), or on a TABLE with the columns that `zonal rehearse` takes. All
+    settings of `zonal new` may be given, as options or in a recipe.
     """
     _echo(_powered(_recipe(plan), plan, signal, variance, lengthscale, target, compare))
 

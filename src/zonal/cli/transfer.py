@@ -48,7 +48,7 @@ def export(
     separator: str | None,
     decimal: str | None,
 ) -> None:
-    """Write a study's trials as a sheet or as JSON, its events as JSON lines, or a map for other programs."""
+    """Write trials as a sheet or JSON, all events, or a map."""
     if kind != "moc" and probability is not None:
         raise click.UsageError("--probability is for --format moc.")
     if kind != "csv" and (separator or decimal):
@@ -83,7 +83,10 @@ def export(
 @new_file_argument
 @click.argument("lines", metavar="EVENTS", type=FILE)
 def import_(path: Path, lines: Path) -> None:
-    """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
+    """Make a new STUDY from a file of EVENTS.
+
+    `zonal export --format events` writes such a file.
+    """
     study = imported(content_of(lines, "the file"))
     study.save(path)
     echo_err(f"{path}: {budget_line(study)}")

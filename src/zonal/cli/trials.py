@@ -213,7 +213,7 @@ def tell(
     decimal: str | None,
     by: str | None,
 ) -> None:
-    """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
+    """Report the VALUE of a TRIAL, or a whole sheet of them.
 
     A VALUE that lies beyond what can be read is its limit: "<0.5" or ">10", here and in sheets.
     A sheet is taken completely or not at all. Rows of trials that were corrected, retracted or failed after the
@@ -304,11 +304,11 @@ def observe(
     decimal: str | None,
     by: str | None,
 ) -> None:
-    """Add earlier measurements, which cost no budget: a REGION and its VALUE, or a whole sheet.
+    """Add earlier measurements, which cost no budget.
 
-    A sheet is taken completely or not at all. A REGION is written as ATNNNNNN, "NSW > Coast", "l=0..90,
-    sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
-    value, sem, note, and if needed slope and minus.
+    Pass a REGION and its VALUE, or a whole sheet. A sheet is taken completely or not at all. A REGION is
+    written as ATNNNNNN, "NSW > Coast", "l=0..90, sin_b=0..1", or row numbers. A sheet has a column region, or
+    the columns that `zonal ask --csv` writes, and value, sem, note, and if needed slope and minus.
     """
     stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     if other is not None:
@@ -350,10 +350,10 @@ trials_argument = click.argument("trials", nargs=-1, required=True, type=TRIAL, 
 @note_option
 @options.by_option
 def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str, by: str | None) -> None:
-    """Record that trials could not be measured; the budget gets them back.
+    """Record that trials could not be measured.
 
-    A TRIAL may be given by its region, if that has one trial pending. A region that fails three times is not asked
-    for again. For a trial that was not tried, use `zonal cancel`.
+    The budget gets their cost back. A TRIAL may be given by its region, if that has one trial pending. A
+    region that fails three times is not asked for again. For a trial that was not tried, use `zonal cancel`.
     """
     _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note, by=by))
 
@@ -363,9 +363,10 @@ def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str,
 @note_option
 @options.by_option
 def cancel(study: Study, trials: tuple[int | str, ...], note: str, by: str | None) -> None:
-    """Cancel trials that were not tried; the budget gets them back, and nothing counts against their regions.
+    """Cancel trials that were not tried.
 
-    A TRIAL may be given by its region, if that has one trial pending.
+    The budget gets their cost back, and nothing counts against their regions. A TRIAL may be given by its
+    region, if that has one trial pending.
     """
     _close(study, trials, lambda draft, number: draft.cancel(number, note, by=by))
 
@@ -391,9 +392,10 @@ def _close(study: Study, trials: tuple[int | str, ...], close: Callable[[Study, 
 @click.option("--note", default="", help="Why; kept in the history.")
 @options.by_option
 def forbid(study: Study, region: str, note: str, by: str | None) -> None:
-    """Forbid a REGION from now on: nothing that overlaps it is asked for or recommended.
+    """Forbid a REGION from now on.
 
-    A REGION is written as in `zonal observe`. What was measured there still counts. `zonal allow` takes it back.
+    Nothing that overlaps it is asked for or recommended. A REGION is written as in `zonal observe`. What was
+    measured there still counts. `zonal allow` takes it back.
     """
     place = study.space.region(sheets.place_of(study.space, region))
     pending = [str(trial.number) for trial in study.forbid(place, note, by=by)]
@@ -405,10 +407,10 @@ def forbid(study: Study, region: str, note: str, by: str | None) -> None:
 @click.argument("region")
 @options.by_option
 def allow(study: Study, region: str, by: str | None) -> None:
-    """Take back all failures within a REGION, and what `zonal forbid` forbade: it may be asked for again.
+    """Allow a REGION again that failed or was forbidden.
 
-    A REGION is written as in `zonal observe`; the whole space takes back everything. Regions forbidden when the
-    study began stay so.
+    Failures within it, and what `zonal forbid` forbade there, are taken back. A REGION is written as in `zonal
+    observe`; the whole space takes back everything. Regions forbidden when the study began stay so.
     """
     study.refresh()
     before = len(study.forbidden)
@@ -461,10 +463,11 @@ def correct(
 @observation_option
 @options.by_option
 def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Remove values that should never have been told; the budget gets their trials back.
+    """Remove values that should never have been told.
 
-    Everything is as if they had never been told, except that regions already split stay split. The history keeps
-    the values, and who retracted them, when and why. A TRIAL may still be told.
+    The budget gets their cost back. Everything is as if they had never been told, except that regions already
+    split stay split. The history keeps the values, and who retracted them, when and why. A TRIAL may still be
+    told.
     """
     numbers = dict.fromkeys(numbered(study, trial, "measured", observation) for trial in trials)
     records = [operations.recorded(study, number, observation) for number in numbers]
@@ -483,10 +486,10 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 @observation_option
 @options.by_option
 def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings no longer count, as gross errors; their trials stay paid for.
+    """Let readings no longer count, as gross errors.
 
-    Everything is as if they were not known, except that regions already split stay split. `zonal suspects` lists
-    the likeliest mistakes, `zonal reinstate` undoes it.
+    Their trials stay paid for. Everything is as if they were not known, except that regions already split stay
+    split. `zonal suspects` lists the likeliest mistakes, `zonal reinstate` undoes it.
     """
     numbers = dict.fromkeys(numbered(study, trial, "measured", observation) for trial in trials)
     records = [operations.recorded(study, number, observation) for number in numbers]
@@ -505,7 +508,10 @@ def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observatio
 @observation_option
 @options.by_option
 def reinstate(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings that were set aside, by Zonal or by hand, count again; from then on they are believed."""
+    """Let readings count again that were set aside.
+
+    Set aside by Zonal or by hand: from now on they are believed.
+    """
     numbers = dict.fromkeys(numbered(study, trial, "set aside", observation) for trial in trials)
     records = [operations.recorded(study, number, observation) for number in numbers]
 

@@ -31,7 +31,7 @@ def plot_tree(
 ) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
-    Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
+    Every region is as wide as its share of the space, coloured by posterior mean, paler where uncertain, with
     a dot where it was measured. What is forbidden, cannot be measured or is pending is marked, the recommended
     region and its ancestors are framed, and regions that are wide enough have names. `cmap` and `limits` are as in
     `plot_map`.

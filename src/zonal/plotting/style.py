@@ -190,7 +190,7 @@ def colour_bar(study: Study, ax: Axes, shown: ScalarMappable, truth: bool = Fals
         part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.transAxes, fc=ax.get_facecolor())
         bar.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
     below = -0.08 if more in ("min", "both") else -0.03  # the arrow
-    bar.text(0.5, below, "paler: less\nis known", fontsize=MIN_FONT, va="top", transform=bar.transAxes)
+    bar.text(0.5, below, "paler where\nuncertain", fontsize=MIN_FONT, va="top", transform=bar.transAxes)
 
 
 def _clipped(shown: ScalarMappable) -> str:
@@ -313,8 +313,8 @@ def short_name(region: Region) -> str:
 
 
 def axis_note(axis: Axis) -> str:
-    """Return what plots add to the name of an axis: where it closes."""
-    return f"ring: {axis.high:g} is {axis.low:g}" if isinstance(axis, PeriodicAxis) else ""
+    """Return what plots add to the name of an axis."""
+    return "periodic" if isinstance(axis, PeriodicAxis) else ""
 
 
 class Mark(NamedTuple):

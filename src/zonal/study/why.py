@@ -39,8 +39,7 @@ REASONS: dict[Reason, str] = {
     "gain": "its reading is expected to raise the mean of the best region most",
     "guard": "the guard asks for it: it follows the highest readings and trusts no model",
     "uncovered": "no measurement has covered this part yet",
-    "window": "late in a campaign, regions between the cells decide: its reading is expected to raise the best "
-    "of their means most",
+    "window": "its reading is expected to raise the highest mean most, windows between the cells included",
     "bound": "its upper bound is the highest",
     "rule": "the rule of the policy chooses it",
 }
@@ -151,7 +150,7 @@ class WhyTrial(Explanation):
                 where = _where(change.low, change.high, self.std)
                 lines.append(f"{where} the answer moves to {change.region.name}, {percent(change.probability)}.")
         if self.answer is not None and not any(change.probability >= UNLIKELY for change in moved):
-            lines.append(f"No likely reading moves the answer on the grid from {self.answer.name}.")
+            lines.append(f"No likely reading would change the best cell, {self.answer.name}.")
         for low, high, probability in self.ruled_out:
             if self.answer is not None and probability >= UNLIKELY:
                 where = _where(low, high, self.std)
@@ -177,7 +176,7 @@ class WhyAnswer(Explanation):
     hangs_on : ReadingWeight or None
         The reading that moves the mean most.
     against : ReadingWeight or None
-        The reading that speaks most against the answer; None if none does.
+        The reading that counts most against the answer; None if none does.
     rival : Region or None
         The next best region, disjoint from the answer.
     rival_mean, rival_std : float
@@ -207,12 +206,12 @@ class WhyAnswer(Explanation):
         else:
             parts = f"{len(self.readings)} reading{'s' * (len(self.readings) > 1)} times their weights"
             share = number(self.prior, self.std) or "0"
-            lines.append(f"Its mean is the sum of {parts}, and {share} from the prior mean.")
+            lines.append(f"Its mean is the sum of {parts}, plus {share} from the prior mean.")
         if self.hangs_on is not None:
-            lines.append(f"It hangs most on {self.hangs_on}.")
+            lines.append(f"It depends most on {self.hangs_on}.")
         if self.against is not None:
             pull = number(abs(self.against.pull), self.std)
-            lines.append(f"{str(self.against).capitalize()} speaks most against it, by {pull}.")
+            lines.append(f"{str(self.against).capitalize()} counts most against it, by {pull}.")
         if self.rival is not None:
             rival = give_or_take(self.rival_mean, self.rival_std, self.unit)
             lines.append(f"The next best region is {self.rival.name}: {rival}.")

@@ -112,6 +112,7 @@ TRIALS = {
     **columns(MAYBE, "value", "sem"),
     **columns(TEXT, "state", "by", "told_by", "asked", "ended"),
     "note": OBJECT,
+    "window": OBJECT,
     "observed": several(OBJECT),
 }
 TREE = {

@@ -32,7 +32,7 @@ from zonal.gp.offsets import SOURCE
 from zonal.spaces import Region, SubsetRegion
 from zonal.storage.journal import Journal
 from zonal.study.history import recommended_after
-from zonal.web.space_data import picture_kind, region_data, space_data
+from zonal.web.space_data import picture_kind, region_data, space_data, window_outlines
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # of a file: its number, time of change and size
@@ -212,6 +212,7 @@ class StudyOverview:
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
+            "window": {str(trial.number): self.place(trial) for trial in asked if trial.window is not None},
             "minus": {str(trial.number): minus[trial.number] for trial in asked if trial.number in minus},
             **_qualities([past[-1] for past in pasts], first),
             "earlier": {
@@ -283,5 +284,5 @@ def described(region: Region) -> Json:
 
 
 def place(region: Region, row: int) -> Mapping[str, Json]:
-    """Return where a region is, for the page."""
-    return {"row": row, "text": region.name, **region_data(region)}
+    """Return where a region is, for the page: in which row of the tree, and its outlines if it is a window."""
+    return {"row": row, "text": region.name, "window": window_outlines(region), **region_data(region)}

@@ -17,7 +17,7 @@ from zonal.gp.noise_laws import BY_NAME, CONSTANT
 from zonal.plotting.curves import along, curves_along
 from zonal.plotting.history import best_then
 from zonal.plotting.maps import Map, panels_of
-from zonal.plotting.style import pieces, regions_of
+from zonal.plotting.style import regions_of
 from zonal.spaces import Node, ProductRegion
 from zonal.study import summary
 from zonal.study.history import failed_rows, leaf_at, n_events, problem_of, recommended_after
@@ -61,10 +61,7 @@ def _best(study: Study, recommended: Recommendation, tree: TreeTable) -> Mapping
         "probability_best": recommended.probability_best,
         "measurements": 0 if is_window else int(tree.count[row]),
     }
-    axes = list(region.space.continuous_axes)
-    window = None if not is_window else [edges[axes].tolist() for edges in pieces(region)]
-    where = {**place(region, row), "window": window}
-    return {"region": where, "mean": recommended.mean, "std": recommended.std, **sure}
+    return {"region": place(region, row), "mean": recommended.mean, "std": recommended.std, **sure}
 
 
 def _row_of(tree: TreeTable, node: Node) -> int:

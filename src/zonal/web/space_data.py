@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from zonal._types import Json
-from zonal.plotting.style import axis_note, outline, short_name
+from zonal.plotting.style import axis_note, outline, pieces, short_name
 from zonal.spaces import (
     Axis,
     AxisSpace,
@@ -94,6 +94,14 @@ def region_data(region: Region) -> dict[str, Json]:
     edges = zip(region.bounds.tolist(), region.symbols, strict=True)
     parts = [bounds if symbols is None else list(symbols) for bounds, symbols in edges]
     return {"name": "", "part": parts, "members": None, "share": share_of(region)}
+
+
+def window_outlines(region: Region) -> Json:
+    """Return the outlines of a window on its continuous axes, two across the cut of a ring; None of a cell."""
+    if region.node is not None or not isinstance(region, ProductRegion):
+        return None
+    axes = list(region.space.continuous_axes)
+    return [edges[axes].tolist() for edges in pieces(region)]
 
 
 def share_of(region: Region) -> float:

@@ -18,7 +18,7 @@ export function answer({ study }) {
     const [verdict, sub] = study.opening
       ? [
           "The posterior is being computed.",
-          "The question and the trials are here already; the answer follows.",
+          "The next measurement and the trials are here already; the answer follows.",
         ]
       : head.measured + head.observed
         ? ["Nothing is known without the study’s kernel.", "The measurements are below."]

@@ -107,11 +107,23 @@ export class StudyData {
     this.known = Boolean(this.values?.mean) && head.measured + head.observed > 0;
     this.pendingRows = new Map();
     for (const trial of head.pending) {
-      const { row } = trial.region;
+      const { row, window } = trial.region;
+      if (window) continue;
       if (!this.pendingRows.has(row)) this.pendingRows.set(row, []);
       this.pendingRows.get(row).push(trial.trial);
     }
     this.best = head.best?.[0] ?? null;
+  }
+  /** Pending trials by the region that they measure: `[{row, window, trials}]`, where cells have no window. */
+  get pendingPlaces() {
+    const cells = [...this.pendingRows].map(([row, trials]) => ({ row, window: null, trials }));
+    const windows = this.head.pending.filter(({ region }) => region.window);
+    return cells.concat(windows.map(({ trial, region }) => ({ ...region, trials: [trial] })));
+  }
+  /** What the words need of the region of a trial, given its place in the columns. */
+  regionOf(i) {
+    const { trials } = this;
+    return trials.window[trials.number[i]] ?? this.region(trials.row[i]);
   }
   /** What the words need of a row of the tree. */
   region(row) {
@@ -166,7 +178,7 @@ export class StudyData {
     const { trials } = this;
     return trials.number
       .map((_, i) => i)
-      .filter((i) => trials.row[i] === row && trials.value[i] !== null)
+      .filter((i) => trials.row[i] === row && trials.value[i] !== null && !trials.window[trials.number[i]])
       .reverse();
   }
 }

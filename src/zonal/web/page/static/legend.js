@@ -48,7 +48,7 @@ function scale(page, field) {
     { class: "scalebar" },
     h("span", { class: "title" }, title),
     canvas,
-    faded && h("span", { class: "fade" }, h("span", {}, "well known"), h("span", {}, "hardly known")),
+    faded && h("span", { class: "fade" }, h("span", {}, "certain"), h("span", {}, "uncertain")),
     h("span", { class: "ends" }, h("span", {}, ends[0]), h("span", {}, ends[1])),
   );
 }
@@ -65,14 +65,14 @@ export function legend(page, field) {
     if (picture.cells || !curves) {
       keys.push(
         key("mean of a cell", s("path", { d: "M1 7H21", class: "cellmean" })),
-        key("confidence in it", s("rect", { width: 22, height: 14, class: "confidence" })),
-        key("plus variation of f within", s("rect", { width: 22, height: 14, class: "variation" })),
+        key("its confidence interval", s("rect", { width: 22, height: 14, class: "confidence" })),
+        key("plus the variation of f within it", s("rect", { width: 22, height: 14, class: "variation" })),
       );
     } else {
       keys.push(
         ...curves.map((curve, i) =>
           key(
-            curves.length === 1 ? "f, give or take 2 standard deviations" : curve.name,
+            curves.length === 1 ? "f ± 2 standard deviations" : curve.name,
             s("rect", { width: 22, height: 14, class: `band c${i}` }),
             s("path", { d: "M1 7H21", class: `curve c${i}` }),
           ),
@@ -93,10 +93,7 @@ export function legend(page, field) {
         s("circle", { cx: 11, cy: 7, r: 3.4, fill: "#fff", stroke: "#222", "stroke-width": 1.2 }),
       ),
     );
-  } else
-    keys.push(
-      key("measured (larger: larger region)", s("circle", { cx: 11, cy: 7, r: 4.5, class: "measured" })),
-    );
+  } else keys.push(key("measured", s("rect", { x: 3, y: 1, width: 16, height: 12, class: "measured" })));
   if (study.best) {
     keys.push(
       key(
@@ -107,9 +104,7 @@ export function legend(page, field) {
       ),
     );
     if (study.best.region.window) {
-      keys.push(
-        key("cell of the tree there", s("rect", { x: 3, y: 1, width: 16, height: 12, class: "found cell" })),
-      );
+      keys.push(key("best cell", s("rect", { x: 3, y: 1, width: 16, height: 12, class: "found cell" })));
     }
   }
   const limit =
@@ -120,7 +115,7 @@ export function legend(page, field) {
     keys.push(key(`perhaps ${limit}`, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "perhaps" })));
   const frame = (kind) => s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: kind }),
     asked = head.pending.some(({ trial }) => trial === view.current);
-  if (asked) keys.push(key("the question", frame("pending now")));
+  if (asked) keys.push(key("asked now", frame("pending now")));
   if (head.pending.length > Number(asked)) keys.push(key("pending", frame("pending")));
   const blocked = study.leaves.filter((row) => study.flags[row] & 1);
   if (blocked.length) {

@@ -133,14 +133,15 @@ export class LineView extends View {
   }
   /** Where the best region is: the window, two bands if it lies across the cut of a ring, or the cell. */
   bands() {
-    const { study, x } = this;
+    const { study } = this;
     if (!study.best) return [];
-    const { row, window } = study.best.region;
-    return (
-      window?.map(([[low, high]]) => ({ x: x.px(low), width: Math.max(1, x.px(high) - x.px(low)) })) ?? [
-        this.span(row),
-      ]
-    );
+    return this.spans(study.best.region.window, study.best.region.row);
+  }
+  /** The bands of a window, or of a cell. */
+  spans(window, row) {
+    const { x } = this,
+      band = ([[low, high]]) => ({ x: x.px(low), width: Math.max(1, x.px(high) - x.px(low)) });
+    return window?.map(band) ?? [this.span(row)];
   }
   cut(value) {
     return Math.min(this.y.from, Math.max(this.y.to, this.y.px(value)));
@@ -157,8 +158,8 @@ export class LineView extends View {
       const cell = this.span(study.best.region.row);
       marks.push(s("rect", { ...cell, y: top, height: bottom - top, class: "found cell" }));
     }
-    for (const [row, trials] of study.pendingRows) {
-      const b = this.span(row),
+    for (const { row, window, trials } of study.pendingPlaces) {
+      const [b] = this.spans(window, row),
         tag = trials.map((t) => `#${t}`).join(" "),
         now = trials.includes(this.view.current) ? " now" : "";
       marks.push(
@@ -225,15 +226,15 @@ export class LineView extends View {
   /** The measurements, as wide as their regions, in the colour of their symbol if they are of one. */
   bars() {
     const { study, x, y } = this,
-      { value, row } = study.trials,
+      { value, row, number, window } = study.trials,
       { low, high } = study.shape,
       paths = new Map();
     for (let i = Math.max(0, value.length - MOST_BARS); i < value.length; i++) {
       if (value[i] === null) continue;
       const at = this.symbolic ? only(study.shape, row[i], this.combinations) : -1,
         colour = at < 0 ? "" : ` own c${this.colourOf[at]}`,
-        a = x.px(low[0][row[i]]),
-        b = x.px(high[0][row[i]]),
+        edges = window[number[i]]?.window[0][0] ?? [low[0][row[i]], high[0][row[i]]],
+        [a, b] = edges.map((edge) => x.px(edge)),
         py = y.px(value[i]).toFixed(1),
         [bars, dots] = paths.get(colour) ?? ["", ""];
       paths.set(colour, [
@@ -372,6 +373,6 @@ export class LineView extends View {
   }
   /** Beyond the end of a ring is its other end; any other axis ends there. */
   turn(other, end) {
-    return this.axis.remark?.includes("ring") ? other : end;
+    return this.axis.remark?.includes("periodic") ? other : end;
   }
 }

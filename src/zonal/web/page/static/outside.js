@@ -146,7 +146,7 @@ function upload(page) {
   );
   dialogue(
     "A sheet that was filled in",
-    "The questions pending can be taken away as a sheet. Fill in its column “value”, and “sem” and “note” as you like; rows left empty wait.",
+    "Download pending trials as a sheet. Fill in its column “value”, and “sem” and “note” if you like; rows left empty stay pending.",
     [file, also, old],
     "Save",
     async (typed) => {

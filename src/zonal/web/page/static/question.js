@@ -27,7 +27,7 @@ export function question(page) {
   }
   view.current = now.trial;
   const at = own.indexOf(now) + 1;
-  const title = own.length > 1 && at ? `Question ${at} of ${own.length}` : "The question";
+  const title = own.length > 1 && at ? `Measurement ${at} of ${own.length}` : "Measure now";
   const cost = head.cost ? `It costs ${words.price(head, now.cost)}${words.stop(head.cost.unit)} ` : "";
   const first = now.replicate === 1 ? "; first measurement" : "";
   put(
@@ -169,7 +169,7 @@ function resting(page) {
     { head } = study,
     others = head.pending.length;
   const message = view.message && h("p", { class: view.message.kind, role: "alert" }, view.message.text);
-  const title = h("h2", { id: "question-title" }, spent(head) ? "The budget is spent" : "Next question");
+  const title = h("h2", { id: "question-title" }, spent(head) ? "The budget is spent" : "Next measurement");
   if (spent(head) && !others) return [title, ...over(page, message)];
   const said = others
     ? `${words.count(others, "trial")} ${others === 1 ? "is" : "are"} pending with others.`
@@ -190,7 +190,7 @@ function resting(page) {
     h(
       "p",
       { class: "sub" },
-      "Zonal decides what to measure when you ask; a question takes its part of the budget until it is measured or cancelled.",
+      "Zonal decides what to measure when you ask; each trial takes its part of the budget until it is measured or cancelled.",
     ),
     message,
     h(
@@ -320,7 +320,7 @@ function possible({ study, view }) {
     h(
       "p",
       { class: "sub" },
-      "The next question lies within the first and overlaps none of the second. Several regions: separated by semicolons.",
+      "The next measurement lies within the first and overlaps none of the second. Several regions: separated by semicolons.",
     ),
     h(
       "form",

@@ -67,7 +67,7 @@ export function moment(page, i) {
     h("a", { href: `#trial-${n}`, onclick: go(page, n) }, `#${n}`),
     " ",
     t.value[i] === null ? t.state[i] : h("b", {}, words.unit(words.short(t.value[i]), head.value.unit)),
-    ` · ${study.shape ? words.region(head.space, study.region(t.row[i])) : t.where[i]} · ${who}`,
+    ` · ${study.shape ? words.region(head.space, study.regionOf(i)) : t.where[i]} · ${who}`,
     t.ended[i] && ` · ${words.local(t.ended[i])}`,
     t.note[n] && ` · ${t.note[n]}`,
     then >= 0 && [
@@ -93,8 +93,8 @@ function ofCell(page, { part }) {
   const behind = trials.number
     .map((_, i) => i)
     .filter((i) => trials.value[i] !== null)
-    .filter((i) => study.region(trials.row[i]).part.every((one, j) => overlaps(one, part[j])));
-  const share = (i) => study.shape.share[trials.row[i]];
+    .filter((i) => study.regionOf(i).part.every((one, j) => overlaps(one, part[j])));
+  const share = (i) => study.regionOf(i).share;
   behind.sort((a, b) => share(a) - share(b) || b - a); // the most local first
   return behind.length ? listed(page, behind, "Measured here") : [" · not measured here"];
 }

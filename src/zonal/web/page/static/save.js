@@ -72,7 +72,7 @@ function composed(host, legend, title) {
     const canvas = scale.querySelector("canvas"),
       [low, high] = [...scale.querySelectorAll(".ends span")].map((end) => end.textContent),
       tall = canvas.height;
-    const said = ["well known", "hardly known"].filter(() => scale.querySelector(".fade"));
+    const said = ["certain", "uncertain"].filter(() => scale.querySelector(".fade"));
     parts.push(text(MARGIN, height + 12, scale.querySelector(".title").textContent));
     parts.push(image(canvas, MARGIN, height + 18, 200, tall));
     said.forEach((words, at) => parts.push(text(MARGIN + 208, height + 28 + at * (tall - 10), words, 11.5)));

@@ -10,7 +10,7 @@ const GONE = ["failed", "cancelled", "retracted", "set aside"];
 
 function where(study, i) {
   const { trials: t, head } = study;
-  return study.shape ? words.region(head.space, study.region(t.row[i])) : t.where[i];
+  return study.shape ? words.region(head.space, study.regionOf(i)) : t.where[i];
 }
 
 /** Draw the table of trials. */
@@ -116,7 +116,7 @@ function line(page, i, axes, prices, columns) {
     n = t.number[i],
     state = t.state[i];
   const parts = axes
-    ? words.parts(head.space, study.region(t.row[i]).part).map(([, part], j) =>
+    ? words.parts(head.space, study.regionOf(i).part).map(([, part], j) =>
         h(
           "td",
           {
