@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.engine.events import Asked, Closed, Corrected, Created, Retracted, Told
+from zonal.engine.events import Asked, Closed, Corrected, Created, Recommended, Retracted, Told
 
 BUDGET = 40
 NEWS = 500  # kills after which to say how far it is
@@ -165,7 +165,7 @@ def check(path: Path, tally: Tally) -> zn.Study:
 
 
 def anonymous(study: zn.Study) -> list[Any]:
-    """Return the facts of a study's history, but for who asked and what tells it from others."""
+    """Return the facts of a study's history, but for who asked, what tells it from others and what files add."""
     return [
         fact._replace(by="")
         if isinstance(fact, Asked | Corrected | Retracted)
@@ -174,6 +174,7 @@ def anonymous(study: zn.Study) -> list[Any]:
         else fact
         for event in study.events
         for fact in event
+        if not isinstance(fact, Recommended)
     ]
 
 

@@ -264,3 +264,31 @@ def test_a_model_that_was_ruled_out_may_come_back() -> None:
     assert np.isfinite(belief.weights).all()
     assert belief.weights.sum() == pytest.approx(1)
     assert all(math.isfinite(member.log_weight) for member in belief.members)
+
+
+def test_a_belief_of_its_rows_alone_says_the_same_of_each_footprint() -> None:
+    made = mixture([(3, 2.5, None), (5, 1.0, 0.04), (3, 2.2, None)])
+    assert made.tracked is not None
+    every = Mixture.built(made.frame, made.models, ZERO, made.tracked, made.ledger)
+    rows = Mixture.factorised(made.frame, made.models, ZERO, made.tracked, made.ledger)
+    for member, known in zip(rows.members, every.members, strict=True):
+        parts = np.array([member.at(slot) for slot in range(made.tracked.size)]).T
+        np.testing.assert_allclose(parts, [known.mean, known.variance], rtol=1e-10, atol=1e-13)
+        np.testing.assert_array_equal(member.left_out(), known.left_out())
+    np.testing.assert_array_equal(rows.with_columns().columns, every.columns)
+
+
+def test_footprints_beside_the_others_are_predicted_as_if_they_were_tracked() -> None:
+    made, regions = mixture([(3, 2.5, None), (5, 1.0, 0.04)]), CELLS[:4]
+    assert made.tracked is not None
+    tracked = made.tracked.append(made.tracked.layout.keys(footprints(regions)))
+    briefly, slots = made.mixture.with_targets(tracked, briefly=True), made.tracked.size + np.arange(len(regions))
+    for belief, member in zip(briefly.members, made.mixture.with_targets(tracked).members, strict=True):
+        np.testing.assert_allclose(belief.mean, member.mean, rtol=1e-12)
+        np.testing.assert_allclose(belief.covariance(slots), member.covariance(slots), rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(
+            belief.overlay().with_pending(2, 0.1).covariance(slots),
+            member.overlay().with_pending(2, 0.1).covariance(slots),
+            rtol=1e-10,
+            atol=1e-14,
+        )

@@ -622,7 +622,7 @@ def test_a_matrix_that_is_not_positive_definite_is_an_error(monkeypatch: pytest.
     monkeypatch.setattr(recorded.belief._covariance, "of", lambda pairs: indefinite.copy())
     before = snapshot(recorded)
     with pytest.raises(zn.InvalidInput, match="not positive definite"):
-        recorded.belief.built(np.arange(2), np.zeros(2), np.zeros(2))
+        recorded.belief.factorised(np.arange(2), np.zeros(2), np.zeros(2))
     assert snapshot(recorded) == before
 
 

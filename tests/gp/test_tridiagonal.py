@@ -55,7 +55,7 @@ def test_forms_are_those_of_dense_matrices() -> None:
     root = rng.normal(size=(9, 9))
     matrix, vectors = root @ root.T, rng.normal(size=(9, 2))
     before = matrix.copy()
-    found = quadratic_forms(matrix, vectors, [1.0, 3.0], [0.5, 1.0])
+    found = quadratic_forms(matrix, vectors, np.array([1.0, 3.0]), np.array([0.5, 1.0]))
     assert found is not None
     for log_determinant, form, scale, shift in zip(*found, (1.0, 3.0), (0.5, 1.0), strict=True):
         total = scale * matrix + shift * np.eye(9)
@@ -65,4 +65,4 @@ def test_forms_are_those_of_dense_matrices() -> None:
 
 
 def test_a_matrix_without_inverse_is_left_to_eigenvectors() -> None:
-    assert quadratic_forms(-np.eye(4), np.ones((4, 1)), [1.0], [0.5]) is None
+    assert quadratic_forms(-np.eye(4), np.ones((4, 1)), np.ones(1), np.array([0.5])) is None

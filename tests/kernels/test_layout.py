@@ -57,11 +57,13 @@ def add(intervals: IntervalIndex, centers: Floats | list[float], widths: Floats 
 def geometry_of(intervals: IntervalIndex, keys: Floats) -> tuple[Ints, Floats]:
     """Return the cases of all pairs, and their geometry: that of the case, or their own where they share none."""
     alike = intervals.pairs(keys, keys)
-    case = alike[0]
+    case = alike.case
     geometry, _ = intervals.geometry(case.ravel())
-    at, alone, *_ = intervals.uncached(alike)
-    assert np.array_equal(at, np.isnan(geometry[0]).nonzero()[0])
-    geometry[:, at] = alone
+    alone = intervals.uncached(alike)
+    at = np.concatenate([part.at for part in alone]) if alone else np.zeros(0)
+    assert np.array_equal(np.sort(at), np.isnan(geometry[0]).nonzero()[0])
+    for part in alone:
+        geometry[:, part.at] = part.geometry
     return case, geometry.reshape(3, *case.shape)
 
 
@@ -78,7 +80,7 @@ def geometry(one: Node, other: Node, arity: int) -> tuple[Fraction, Fraction, Fr
 def test_pairs_share_a_case_if_and_only_if_they_are_alike(bounds: tuple[float, float], arity: int) -> None:
     nodes = cells(60, arity, seed=0, deepest=5)
     intervals, keys = entered(bounds, arity, nodes)
-    every, *_ = intervals.pairs(keys, keys)
+    every = intervals.pairs(keys, keys).case
     assert not np.isnan(intervals.geometry(every.ravel())[0]).any()  # all have one
     by_geometry: dict[object, set[int]] = {}
     by_case: dict[int, set[object]] = {}
@@ -150,13 +152,13 @@ def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
     before = intervals.cases
     seen = np.array([0.5, 0.3001, 0.5]), np.array([0.5, 0.01, 0.0])
     keys = intervals.keys(*seen, [0, 0, 0], register=False)
-    case, *_ = intervals.pairs(keys, known)
+    case = intervals.pairs(keys, known).case
     alone = np.isnan(intervals.geometry(case.ravel())[0][0]).reshape(case.shape)
     assert not alone[0].any()  # half an axis, at a whole number of half widths
     assert alone[1:].all()  # an interval somewhere, and a point
     assert intervals.cases == before
     add(intervals, [0.3001, 0.5], [0.01, 0.0])
-    case, *_ = intervals.pairs(keys, known)
+    case = intervals.pairs(keys, known).case
     assert np.isnan(intervals.geometry(case.ravel())[0][0]).reshape(case.shape)[1:].all()
 
 
@@ -173,7 +175,7 @@ def test_an_interval_met_twice_is_the_same() -> None:
 def test_a_whole_tree_meets_few_cases() -> None:
     nodes = [(depth, index) for depth in range(9) for index in range(2**depth)]
     intervals, keys = entered((0.0, 1.0), 2, nodes)
-    case, *_ = intervals.pairs(keys, keys)
+    case = intervals.pairs(keys, keys).case
     assert keys.shape[1] == 511
     assert len(np.unique(case)) < 511 * 512 / 2 / 20
     assert intervals.cases < 511 * 512 / 2 / 10  # those that nobody asks about included

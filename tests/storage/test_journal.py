@@ -30,11 +30,12 @@ from kinds import KINDS, allowed, kernels
 from make_golden import expected
 from user_defined import AGAIN
 from zonal.engine import commands
-from zonal.engine.events import Told
+from zonal.engine.events import Recommended, Told
 from zonal.errors import StudyFileError
 from zonal.storage import journal
 from zonal.storage.schema import EVENTS, FORMAT
 from zonal.storage.verify import first_difference
+from zonal.study.history import recommended_after
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -160,6 +161,21 @@ def test_the_file_tells_when_everything_happened(path: Path) -> None:
     assert facts == [["Created"], ["Asked"], ["Told", "Split", "Recommended"]]
     assert [row.time for row in rows] == sorted(row.time for row in rows)
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_answers_after_each_trial_are_kept_in_files_alone_and_added_when_a_study_is_saved(path: Path) -> None:
+    stored = zn.Study.create(path, LINE, **GIVEN)
+    in_memory = zn.Study(LINE, **GIVEN)
+    for study in (stored, in_memory):
+        for value in (0.1, 0.4, 0.2):
+            study.tell(study.ask(), value)
+    assert not any(isinstance(event, Recommended) for call in in_memory.events for event in call)
+    in_memory.save(path.with_name("saved.db"))
+    for study in (in_memory, zn.Study.open(path.with_name("saved.db"))):
+        assert recommended_after(study.events) == recommended_after(stored.events)
+        assert [number for number, answer in recommended_after(study.events) if answer] == [0, 1, 2]
+    in_memory.tell(in_memory.ask(), 0.3)
+    assert len(zn.Study.open(path.with_name("saved.db")).events) == len(in_memory.events)
 
 
 # What is not in the file.

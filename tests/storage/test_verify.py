@@ -1,6 +1,7 @@
 """Deciding everything again gives the same; where it does not, the first difference is named."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,18 @@ def test_the_same_rules_decide_the_same(kind: str, policy: str) -> None:
     assert first_difference(study.settings, study.events) == ""
 
 
-def test_a_learned_study_is_learned_again() -> None:
+def test_a_learned_study_is_learned_again(tmp_path: Path) -> None:
     study = mended(lived(zn.Study(KINDS["dna"].space, budget=24, rng=3)))
     study.tell(study.ask(), 0.5)
+    study.save(tmp_path / "learned.db")  # with what was recommended after each trial
     assert first_difference(study.settings, study.events) == ""
 
 
-def test_the_first_difference_is_named() -> None:
+def test_the_first_difference_is_named(tmp_path: Path) -> None:
     study = lived(
         zn.Study(KINDS["line"].space, budget=20, kernel=zn.RBF(0.1, 0.1), noise=0.1, policy=zn.UCB(level=4))
     )
+    study.save(tmp_path / "line.db")  # with what was recommended after each trial
     at = next(number for number, event in enumerate(study.events) if isinstance(event[0], Told))
     told, *others = study.events[at]
     assert isinstance(told, Told)

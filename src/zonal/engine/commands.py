@@ -115,8 +115,11 @@ def _initial_depth(problem: Problem, h_max: int, cheapest: float, time: float) -
     return level
 
 
-def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = ()) -> State:
-    """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
+def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (), noted: bool = True) -> State:
+    """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so.
+
+    If `noted`, what is recommended then is recorded too.
+    """
     draft, asked = state.draft(), state.asked[event.number]
     row = asked.row
     if event.minus is not None:
@@ -133,12 +136,36 @@ def tell(state: State, event: events.Told, beside: Sequence[events.Observed] = (
         draft.apply_event(slope)
     if not _judged(draft, state, event):
         _learn(draft, state.ledger.total, telling=True)
-    if asked.window is None and draft.structure.first_child[row] < 0 and has_scale(draft):
+    may = bound_policy(draft).expands_measured and asked.window is None
+    if may and draft.structure.first_child[row] < 0 and has_scale(draft):
         _expand(draft, state, row)
     if state.problem.policy.measures_internal_nodes:
         prepare(draft)
-    _note_recommended(draft)
+    if noted:
+        _note_recommended(draft)
     return draft.commit()
+
+
+def with_answers(state: State) -> State:
+    """Return the state whose events say, for each trial told, what was recommended then."""
+
+    def has(kind: type[events.Event], transaction: events.Transaction) -> bool:
+        return any(isinstance(event, kind) for event in transaction)
+
+    def lacks_answer(transaction: events.Transaction) -> bool:
+        return has(events.Told, transaction) and not has(events.Recommended, transaction)
+
+    if not any(map(lacks_answer, state.events)):
+        return state
+    after = State.begin(state.problem, state.events[0])
+    for transaction in state.events[1:]:
+        after = after.draft()
+        for event in transaction:
+            after.apply_event(event)
+        if lacks_answer(transaction):
+            _note_recommended(after)
+        after.commit()
+    return after
 
 
 def _judged(draft: State, before: State, event: events.Told) -> bool:

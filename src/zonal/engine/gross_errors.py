@@ -76,7 +76,7 @@ def _left_out(
 ) -> tuple[Floats, Floats]:
     """Return mean and variance of what one model expects of each reading, from all others."""
     if len(set(member.slots.tolist())) < member.rows or member.rows < ledger.distinct:
-        member = member.from_data(ledger.data())  # a row for each footprint
+        member = member.rows_from(ledger.data())  # a row for each footprint
     off, variance = member.left_out()
     of_slot, mean_rewards, left = member.by_slot(ledger.data())
     row = {slot: at for at, slot in enumerate(member.slots.tolist())}
@@ -100,10 +100,14 @@ def _left_out(
 
 def expected(state: State, slot: int, variance: float | None, weight: float) -> tuple[float, float]:
     """Return mean and standard deviation of the next reading of a slot, given the variance of its noise."""
-    belief = state.belief
-    means = np.array([member.prior_mean(slot) + member.mean.item(slot) for member in belief.members])
+    belief = state.posterior.of_rows
+    of_f = [member.at(slot) for member in belief.members]
+    means = np.array(
+        [member.prior_mean(slot) + mean for member, (mean, _) in zip(belief.members, of_f, strict=True)]
+    )
     parts = [
-        member.variance.item(slot) + member.noise_variance(variance, weight, slot) for member in belief.members
+        left + member.noise_variance(variance, weight, slot)
+        for member, (_, left) in zip(belief.members, of_f, strict=True)
     ]
     mean = float(belief.weights @ means)
     return mean, float(np.sqrt(belief.weights @ (np.array(parts) + (means - mean) ** 2)))
@@ -156,7 +160,7 @@ def review(draft: State) -> bool:
         return False
     counted = counted_rewards(draft, draft.history)
     slots, rewards = [slot for _, slot, *_ in counted], [reward for _, _, reward, _ in counted]
-    sigmas = np.abs(deviations(draft.belief, ledger, slots, rewards).sigmas)
+    sigmas = np.abs(deviations(draft.posterior.of_rows, ledger, slots, rewards).sigmas)
     limit, far = max(SCREEN, SCREEN_MADS * float(np.median(sigmas))), list[int]()
     for at in np.argsort(-sigmas, kind="stable").tolist():
         if sigmas[at] <= limit or len(far) == room:
@@ -239,16 +243,18 @@ def _doubt(state: State, source: Source, mean: float, std: float, waits: bool) -
 def _typical(state: State) -> float:
     """Return by how many standard deviations the median row is off, left out under models that know it."""
     medians = []
-    for member in state.belief.members:
+    belief = state.posterior.of_rows
+    for member in belief.members:
         off, variance = member.left_out()
         medians.append(float(np.median(np.abs(off) / np.sqrt(variance))) if len(off) else 0.0)
-    return float(state.belief.weights @ medians)
+    return float(belief.weights @ medians)
 
 
 def _noise(state: State, variance: float | None, weight: float, slot: int) -> float:
     """Return the standard deviation of the noise of a reading, averaged over models."""
-    members = state.belief.members
-    return math.sqrt(state.belief.weights @ [member.noise_variance(variance, weight, slot) for member in members])
+    belief = state.posterior.of_rows
+    variances = [member.noise_variance(variance, weight, slot) for member in belief.members]
+    return math.sqrt(belief.weights @ variances)
 
 
 def _value(state: State, number: int) -> float:

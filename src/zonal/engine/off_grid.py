@@ -60,20 +60,19 @@ def _log_gains(state: State, windows: Windows) -> Floats:
     """Return the log of the expected rise of the best of some windows' means, by the window that is measured."""
     keys = state.tracked.layout.keys(windows.footprints(), register=False)
     seen, slots = state.draft(), state.tracked.size + np.arange(len(windows.centers))
-    seen.posterior = state.posterior.with_targets(keys, 1.0)
+    seen.posterior = state.posterior.beside(keys)
     belief, cell = seen.belief, recommend(state)
     variance, weight = state.problem.noise.of_reward(state.noise_of_row(cell), None, 1.0)
-    total = np.full(len(slots), -np.inf)
-    for share, member, overlay in zip(
-        belief.weights.tolist(), belief.members, seen.overlay().members, strict=True
-    ):
+    slopes = []
+    for member, overlay in zip(belief.members, seen.overlay().members, strict=True):
         joint = overlay.covariance(slots)
         noise = member.noise_variance(variance, weight, int(slots[0]))  # they are all of one size
         spread = np.sqrt(np.maximum(joint.diagonal(), 0.0) + noise)
-        slopes = joint / np.maximum(spread, 1e-300)[:, None]
-        gains = log_gains(np.tile(member.mean[slots], (len(slots), 1)), slopes)
-        total = np.logaddexp(total, math.log(max(share, 1e-300)) + gains)
-    return total
+        slopes.append(joint / np.maximum(spread, 1e-300)[:, None])
+    means = np.stack([member.mean[slots] for member in belief.members]).repeat(len(slots), axis=0)
+    by_model = log_gains(means, np.concatenate(slopes)).reshape(len(slopes), -1)
+    weights = np.log(np.maximum(belief.weights, 1e-300))
+    return np.asarray(np.logaddexp.reduce(by_model + weights[:, None], axis=0))
 
 
 def may_be_repeated(state: State, region: Region) -> bool:

@@ -80,6 +80,11 @@ class CheckedPolicy:
         """Tell whether `node`, just chosen, should be split without being measured."""
         return _truth(self._bound.expand_unmeasured(tree, node, t), "expand_unmeasured")
 
+    @property
+    def expands_measured(self) -> bool:
+        """Whether `should_expand` may tell anything but no."""
+        return getattr(type(self._bound), "should_expand", None) is not BoundPolicy.should_expand
+
     def should_expand(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether `node`, just measured in round `t`, should be split."""
         return _truth(self._bound.should_expand(tree, node, t), "should_expand")

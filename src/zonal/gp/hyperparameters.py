@@ -4,8 +4,8 @@ A single best model is not enough: a narrow peak may be noise, and with few meas
 uncertain. Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and
 variance, each on a grid of logarithms. For one family and one set of lengthscales, all noises and variances cost
 one eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every
-v and tau is a sum over the eigenvalues of R. For large R a tridiagonal matrix takes their place, and one R at a
-time is in memory. The prior mean is integrated out. Lengthscales are tried from the
+v and tau is a sum over the eigenvalues of R. From a few lines on a tridiagonal matrix takes their place; of large
+R one at a time is in memory. The prior mean is integrated out. Lengthscales are tried from the
 best outwards, as long as they have weight, starting where the last fit ended.
 
 This module knows covariances, rewards and kernels; it must not know regions, trees or policies.
@@ -59,7 +59,8 @@ MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of
 MORE_TRIED = 24  # for each further law of the noise
 COARSE_BEAMS = -8, -4, 0, 4  # steps
 KEPT = 4  # cells from which the next fit starts
-TRIDIAGONAL = 160  # lines from which eigenvectors take longer than a tridiagonal matrix
+TRIDIAGONAL = 32  # lines from which eigenvectors take longer than a tridiagonal matrix
+LARGE = 160  # lines from which one matrix at a time is in memory
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Evidence:
 
         Correlations, each of shape (D, D), are between the lines of the data; covariances if the kernel is given.
         """
-        if len(self._residual) < TRIDIAGONAL:
+        if len(self._residual) < LARGE:
             heights, means = self._of(np.stack(list(correlations)))
         else:  # one at a time in memory
             cells = [self._of(matrix[None]) for matrix in correlations]
@@ -161,11 +162,10 @@ class Evidence:
             others = self.tau if self._by_ratio else self.v
             same = np.ones(len(others))
             scales, shifts = (same, others) if self._by_ratio else (others, same)
-            (matrix,) = scaled
-            by_rows = quadratic_forms(matrix, vectors.T, scales.tolist(), shifts.tolist())
-            if by_rows is not None:
-                logs, forms = by_rows
-                return logs[None], (forms[None, :, 0, 0], forms[None, :, 0, 1], forms[None, :, 1, 1])
+            by_matrix = [quadratic_forms(matrix, vectors.T, scales, shifts) for matrix in scaled]
+            if None not in by_matrix:
+                logs, forms = (np.stack(part) for part in zip(*by_matrix, strict=True))
+                return logs, (forms[..., 0, 0], forms[..., 0, 1], forms[..., 1, 1])
         values, rotations = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
         y, unit_mean = ((part @ rotations)[:, None, :] for part in vectors)
@@ -314,7 +314,7 @@ class GridSearch:
             axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
             beam = (self.beam(cell[1]),) if self._beam else ()
             matrix = self._correlate(self._families[name[0]][0], axes, *beam)
-            if (len(self._laws) > 1 or self._offsets is not None) and len(matrix) < TRIDIAGONAL:
+            if (len(self._laws) > 1 or self._offsets is not None) and len(matrix) < LARGE:
                 self._matrices[name] = matrix
         if self._offsets is None:
             return matrix

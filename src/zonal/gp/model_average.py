@@ -89,16 +89,20 @@ class Member(GaussianBelief):
 
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
+        return self.rows_from(data, of).with_columns()
+
+    def rows_from(self, data: StatsArrays, of: Ints | None = None) -> Self:
+        """Return the same belief, which knows the rows alone."""
         slots, rewards, variances = self.by_slot(data)
         if of is not None:
             chosen = np.isin(slots, of)
             slots, rewards, variances = slots[chosen], rewards[chosen], variances[chosen]
-        return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
+        return self.factorised(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
 
     def empty(self) -> Self:
         """Return the belief without rewards."""
         nothing = np.zeros(0)
-        return self.built(np.zeros(0, dtype=np.intp), nothing, nothing)
+        return self.factorised(np.zeros(0, dtype=np.intp), nothing, nothing).with_columns()
 
     def by_slot(self, data: StatsArrays) -> tuple[Ints, Floats, Floats]:
         """Return the footprints measured, with their mean rewards and the noise variances of these."""
@@ -178,6 +182,18 @@ class Mixture:
         ledger: ObservationStats,
     ) -> Mixture:
         """Return the belief from all rewards so far under some models."""
+        return cls.factorised(frame, models, zero, tracked, ledger).with_columns()
+
+    @classmethod
+    def factorised(
+        cls,
+        frame: ModelSpace,
+        models: Sequence[WeightedModel],
+        zero: float,
+        tracked: FunctionalIndex,
+        ledger: ObservationStats,
+    ) -> Mixture:
+        """Return the same belief, whose members know their rows alone."""
         members = []
         for option in models:
             covariance: Covariance = frame.covariance(option.model.kernel, option.model.beam)
@@ -188,11 +204,16 @@ class Mixture:
                 covariance = WithOffsets(covariance, of_f, option.model.offsets, option.model.unrelated)
             members.append(Member(covariance, tracked, option.model, math.log(option.weight)))
         data = ledger.data()
-        return cls([member.from_data(data) for member in members] if ledger.total else members, zero)
+        return cls([member.rows_from(data) for member in members] if ledger.total else members, zero)
 
-    def with_targets(self, tracked: FunctionalIndex) -> Mixture:
-        """Return the mixture that tracks more footprints too."""
-        return Mixture([member.with_targets(tracked) for member in self.members], self.zero)
+    def with_columns(self) -> Mixture:
+        """Return a factorised belief with what it says about every tracked footprint."""
+        members = [member if member.mean.size else member.with_columns() for member in self.members]
+        return Mixture(members, self.zero)
+
+    def with_targets(self, tracked: FunctionalIndex, briefly: bool = False) -> Mixture:
+        """Return the mixture that tracks more footprints too; `briefly` if it will be asked about these alone."""
+        return Mixture([member.with_targets(tracked, briefly) for member in self.members], self.zero)
 
     def check(self, slot: int, reward: float, variance: float, ledger: ObservationStats) -> None:
         """Raise if a reward without noise, to rounding, contradicts an earlier one of the same footprint."""
@@ -358,7 +379,18 @@ class MixtureOverlay:
 
 
 Told = tuple[int, float, float | None, ObservationStats, float]  # a reward, as `Mixture.condition_on` takes it
-Start = Mixture | tuple[FunctionalIndex, ObservationStats]
+
+
+class Beginning:
+    """Rewards that a belief takes in at once: the rows are factorised first, and alone where that is enough."""
+
+    def __init__(self, frame: ModelSpace, fit: Fit, tracked: FunctionalIndex, ledger: ObservationStats) -> None:
+        self._from = frame, fit.members, fit.model.mean, tracked, ledger
+
+    @cached_property
+    def factors(self) -> Mixture:
+        """The belief, whose members know their rows alone."""
+        return Mixture.factorised(*self._from)
 
 
 class LazyPosterior:
@@ -385,7 +417,8 @@ class LazyPosterior:
         """Begin with rewards that are taken in at once; `learns` if models are learned from them."""
         self._frame, self._fit, self._learns = frame, fit, learns
         self.tracked, self.ledger = tracked, ledger
-        self._progress: tuple[Start, tuple[FunctionalIndex | Told, ...]] = (tracked, ledger), ()
+        self._progress: tuple[Mixture | Beginning, tuple[FunctionalIndex | Told, ...]]
+        self._progress = Beginning(frame, fit, tracked, ledger), ()
 
     def from_scratch(self, fit: Fit | None = None, ledger: ObservationStats | None = None) -> LazyPosterior:
         """Return the posterior from all rewards at once; under another fit, or from other rewards, if given."""
@@ -408,6 +441,13 @@ class LazyPosterior:
         """Return the posterior of more footprints, of this total weight, too; readings of one may have a label."""
         tracked = self.tracked.append(keys, total, label)
         return self._after(tracked, self.ledger, tracked)
+
+    def beside(self, keys: Keys) -> LazyPosterior:
+        """Return the posterior of some averages too, for questions about these alone."""
+        tracked = self.tracked.append(keys)
+        after = LazyPosterior(self._frame, self._fit, tracked, self.ledger, self._learns)
+        after._progress = self.mixture.with_targets(tracked, briefly=True), ()
+        return after
 
     def with_reward(
         self, slot: int, reward: float, variance: float | None, weight: float, observed: bool
@@ -433,7 +473,7 @@ class LazyPosterior:
     def mixture(self) -> Mixture:
         """What the rewards say about every tracked footprint."""
         start, steps = self._progress
-        mixture = start if isinstance(start, Mixture) else self._built(*start)
+        mixture = start if isinstance(start, Mixture) else start.factors.with_columns()
         if mixture is start and not steps:
             return mixture
         alone = not self._learns  # else weights change reward by reward
@@ -442,9 +482,12 @@ class LazyPosterior:
                 break
             mixture = mixture.condition_on(*step) if isinstance(step, tuple) else mixture.with_targets(step)
         if steps and alone and mixture.fragile:  # it must be what opening the file would give
-            mixture = self._built(self.tracked, self.ledger)
+            mixture = Beginning(self._frame, self._fit, self.tracked, self.ledger).factors.with_columns()
         self._progress = mixture, ()
         return mixture
 
-    def _built(self, tracked: FunctionalIndex, ledger: ObservationStats) -> Mixture:
-        return Mixture.built(self._frame, self._fit.members, self._fit.model.mean, tracked, ledger)
+    @property
+    def of_rows(self) -> Mixture:
+        """What the rewards say of each other: the mixture, whose members know their rows alone after a fit."""
+        start, steps = self._progress
+        return self.mixture if steps or isinstance(start, Mixture) else start.factors

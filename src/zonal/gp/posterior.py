@@ -118,12 +118,14 @@ class GaussianBelief:
         self.prior = self.variance = covariance.of(tracked.self_pairs(0))
         self.mean = np.zeros(tracked.size)
         self._K: GrowingArray | None = None  # prior covariances of a few footprints, kept once all are known
+        self._first = 0  # the first of them
         if tracked.size == 1:
             self._K = GrowingArray((1, 1))
             self._K.array[0, 0] = self.prior[0]
         self._V, self._L = GrowingArray((0, tracked.size)), GrowingArray((0, 0), "F")
         self._w = np.zeros(0)  # L^-1 (rewards of the rows)
         self.slots = np.zeros(0, dtype=np.intp)  # of the rows
+        self._noise = np.zeros(0)  # variances of the rows' mean rewards, if they were factorised at once
 
     def _copy(self) -> Self:
         twin = object.__new__(type(self))
@@ -135,11 +137,17 @@ class GaussianBelief:
         """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
-    def with_targets(self, tracked: FunctionalIndex) -> Self:
-        """Return the belief that tracks more footprints too."""
+    def with_targets(self, tracked: FunctionalIndex, briefly: bool = False) -> Self:
+        """Return the belief that tracks more footprints too; `briefly` if it will be asked about these alone."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
-        if self._K is not None and tracked.size <= KEPT:
+        if briefly:
+            fresh = np.arange(start, tracked.size)
+            block = self._covariance.of(tracked.cross(start, np.concatenate((self.slots, fresh))))
+            after._K, after._first = GrowingArray((len(fresh), len(fresh))), start
+            after._K.array[: len(fresh), : len(fresh)] = block[:, t:]
+            prior, cross = block.diagonal(t), block[:, :t]
+        elif self._K is not None and tracked.size <= KEPT:
             block = self._covariance.of(tracked.since(start))
             after._K = self._K.extended((start, start), (tracked.size, tracked.size))
             after._K.array[start : tracked.size, : tracked.size] = block
@@ -193,16 +201,26 @@ class GaussianBelief:
         after.variance = left
         return after
 
-    def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
-        """Return the belief from all rewards at once, a row for each footprint that adds to the others."""
-        after, m = self._copy(), len(self.prior)
+    def factorised(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
+        """Return the belief from all rewards at once, a row for each footprint that adds to the others.
+
+        It knows the rows alone, until `with_columns`: what these say of each other, and of a single footprint.
+        """
+        after = self._copy()
         with one_thread():
             kept = after._factorise(slots, rewards, variances)
-            slots, rewards, variances = slots[kept], rewards[kept], variances[kept]
-            after.slots, t = slots, len(slots)
-            after._V = GrowingArray((t, m))
-            after._w = w = after._solve_all(rewards[:, None])[:, 0]
-            after.mean, after.variance = np.empty(m), np.empty(m)
+            after.slots, after._noise = slots[kept], variances[kept]
+            after._w = after._solve_all(rewards[kept, None])[:, 0]
+        after.mean = after.variance = np.zeros(0)
+        return after
+
+    def with_columns(self) -> Self:
+        """Return a factorised belief with what it says about every tracked footprint."""
+        after, m = self._copy(), len(self.prior)
+        slots, w, t = self.slots, self._w, len(self.slots)
+        after._V = GrowingArray((t, m))
+        after.mean, after.variance = np.empty(m), np.empty(m)
+        with one_thread():
             step = max(1, AT_ONCE // max(t, 1))
             for start in range(0, m, step):
                 columns = slice(start, min(start + step, m))
@@ -216,8 +234,16 @@ class GaussianBelief:
                 after.variance[columns] = self.prior[columns] - np.add.reduce(v * v, 0)
         if m and np.minimum.reduce(after.variance) < 0:
             after.variance = after._repaired(after.variance, self.prior)
-        after.variance[slots] = np.minimum(after.variance[slots], variances)
+        after.variance[slots] = np.minimum(after.variance[slots], self._noise)
         return after
+
+    def at(self, slot: int) -> tuple[float, float]:
+        """Return mean and variance of one tracked footprint."""
+        if self.mean.size:
+            return self.mean.item(slot), self.variance.item(slot)
+        cross = self._covariance.of(self.tracked.cross(slot, self.slots, slot + 1))
+        mean, variance = self.conditioned(cross, self.prior[slot : slot + 1])
+        return mean.item(0), variance.item(0)
 
     def residuals(self) -> Floats:
         """Return standardised leave-one-out residuals of the rows, or of some if there are many."""
@@ -298,7 +324,7 @@ class GaussianBelief:
         """Return the prior covariance of some tracked footprints with others."""
         if self._K is None:
             return self._covariance.of(self.tracked.between(slots, others))
-        return self._K.array.take(slots, axis=0).take(others, axis=1)
+        return self._K.array.take(slots - self._first, axis=0).take(others - self._first, axis=1)
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
@@ -307,7 +333,7 @@ class GaussianBelief:
     def _row(self, slot: int, column: Floats) -> Floats:
         """Return the posterior covariance of one footprint with all of them, given its column of V."""
         t, m = self._w.size, self.mean.size
-        kept = self._K
+        kept = None if self._first else self._K
         row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.array[slot, :m]
         with one_thread(t * m):
             return row - column @ self._V.array[:t, :m]

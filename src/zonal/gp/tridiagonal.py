@@ -7,8 +7,6 @@ those of ``scale T + shift I`` and the vectors times Q, whose LDL' factor takes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.linalg import lapack
 
@@ -18,7 +16,7 @@ BLOCK = 64  # columns that LAPACK reduces together
 
 
 def quadratic_forms(
-    matrix: Floats, vectors: Floats, scales: Sequence[float], shifts: Sequence[float]
+    matrix: Floats, vectors: Floats, scales: Floats, shifts: Floats
 ) -> tuple[Floats, Floats] | None:
     """Return log determinants, and products of vectors with inverses, of ``scale matrix + shift I`` for each pair.
 
@@ -30,13 +28,14 @@ def quadratic_forms(
     rotated = np.array(vectors, order="F")
     # Q leaves the first row as it is.
     work = BLOCK * vectors.shape[1]
-    rotated[1:] = lapack.dormqr("L", "T", reduced[1:, : size - 1], reflections, rotated[1:], work)[0]
-    log_determinants, forms = np.empty(len(scales)), np.empty((len(scales), *2 * vectors.shape[1:]))
-    for at, (scale, shift) in enumerate(zip(scales, shifts, strict=True)):
-        pivots, ratios, failed = lapack.dpttrf(scale * diagonal + shift, scale * beside)
-        if failed:
-            return None
-        solved, _ = lapack.dpttrs(pivots, ratios, rotated)
-        log_determinants[at] = np.sum(np.log(pivots))
-        forms[at] = rotated.T @ solved
-    return log_determinants, forms
+    if size > 1:
+        rotated[1:] = lapack.dormqr("L", "T", reduced[1:, : size - 1], reflections, rotated[1:], work)[0]
+    # One long matrix with a block for each pair, and zeros between, so that LAPACK is called once.
+    long, links = np.outer(scales, diagonal) + shifts[:, None], np.zeros((len(scales), size))
+    links[:, : size - 1] = np.outer(scales, beside)
+    pivots, ratios, failed = lapack.dpttrf(long.ravel(), links.ravel()[:-1])
+    if failed:
+        return None
+    solved, _ = lapack.dpttrs(pivots, ratios, np.tile(rotated, (len(scales), 1)))
+    forms = rotated.T @ solved.reshape(len(scales), size, -1)
+    return np.log(pivots).reshape(len(scales), size).sum(axis=1), forms

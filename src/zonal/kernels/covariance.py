@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal._types import Floats, Ints
+from zonal._types import Floats
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
 from zonal.kernels.categorical import CategoryCovariance, CategoryIndex
 from zonal.kernels.combinations import AnyPairs, Beside, CombinationPairs, CombinationVariances, Pairs
@@ -60,7 +60,7 @@ class AxisCovariance:
         """Return the averages of pairs of intervals, computing those that are new."""
         if isinstance(alike, RepeatedPairs):
             return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
-        case = alike[0]
+        case = alike.case
         if self._values.size < self._intervals.cases:
             self._grow()
         mean = self._values.take(case)
@@ -74,17 +74,11 @@ class AxisCovariance:
 
     def _compute_uncached(self, mean: Floats, alike: PairCases) -> None:
         """Compute the averages of pairs without a shared case, some rows at a time."""
-        case, keys, others = alike
-        step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
-        for start in range(0, len(case), step):
-            rows = slice(start, start + step)
-            where = case[rows], keys[:, rows], others if case.ndim > 1 else others[:, rows]
-            at, geometry, views, off_grid = self._intervals.uncached(where)
-            for profile, which in ((self._profile, ~off_grid), (quick(self._profile), off_grid)):
-                if which.any():
-                    seen, lengths, repeated = _distinct(views[:, which], geometry[:, which])
-                    averages = means(self._measures, seen, profile, lengths, self._scale)
-                    mean[rows].reshape(-1)[at[which]] = averages if repeated is None else averages[repeated]
+        for rows, pairs in alike.steps(TOGETHER):
+            for at, geometry, views, repeated, off_grid in self._intervals.uncached(pairs):
+                profile = quick(self._profile) if off_grid else self._profile
+                averages = means(self._measures, views, profile, geometry, self._scale)
+                mean[rows].reshape(-1)[at] = averages if repeated is None else averages[repeated]
 
     def _grow(self) -> None:
         """Reserve a value for all cases of the layout."""
@@ -139,14 +133,6 @@ class AxisCovariance:
             if covariance._values.size < self._intervals.cases:
                 covariance._grow()
             covariance._values[cases] = values
-
-
-def _distinct(views: Ints, geometry: Floats) -> tuple[Ints, Floats, Ints | None]:
-    """Return the distinct ones of pairs with two feedbacks, which are slow to average, and where each pair is."""
-    if (views[0] == views[1]).all():
-        return views, geometry, None
-    pairs, repeated = np.unique(np.concatenate([geometry, views]), axis=1, return_inverse=True)
-    return pairs[3:].astype(np.intp), pairs[:3], repeated.ravel()
 
 
 def averages(

@@ -10,7 +10,7 @@ matter. This module must not know kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,36 @@ from zonal.kernels.measures import Measure
 if TYPE_CHECKING:
     from zonal.spaces import AxisSpace
 
-PairCases = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
+
+class Uncached(NamedTuple):
+    """Pairs of intervals that share their case with no other: each is averaged by itself."""
+
+    at: Ints  # which they are, in the flattened array of all pairs
+    geometry: Floats  # shape (3, n): the distance of the centres and both widths
+    views: Ints  # shape (2, n)
+    repeated: Ints | None  # if those of two feedbacks are distinct ones, the pair that each of `at` is
+    off_grid: bool
+
+
+class PairCases:
+    """The case of each pair of intervals, and both keys; what kernels have in common is computed once."""
+
+    __slots__ = "case", "kept", "keys", "others"
+
+    def __init__(self, case: Ints, keys: Floats, others: Floats) -> None:
+        self.case, self.keys, self.others = case, keys, others
+        self.kept: list[Uncached] | None = None
+
+    def steps(self, pairs: int) -> Iterator[tuple[slice, PairCases]]:
+        """Yield some rows at a time, with at most so many pairs or one row; all of them if they are few."""
+        case, keys, others = self.case, self.keys, self.others
+        number = len(case) if case.ndim == 1 else pairs // case.shape[1] + 1
+        if number >= len(case):
+            yield slice(None), self
+            return
+        for start in range(0, len(case), number):
+            rows = slice(start, start + number)
+            yield rows, PairCases(case[rows], keys[:, rows], others if case.ndim > 1 else others[:, rows])
 
 
 class RepeatedPairs(NamedTuple):
@@ -57,6 +86,14 @@ def _distinct_intervals(keys: Floats) -> tuple[Ints, Ints]:
     else:
         _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     return first, which.reshape(-1)
+
+
+def _distinct(geometry: Floats, views: Ints) -> tuple[Floats, Ints, Ints | None]:
+    """Return the distinct ones of pairs with two feedbacks, which are slow to average, and where each pair is."""
+    if (views[0] == views[1]).all():
+        return geometry, views, None
+    pairs, repeated = np.unique(np.concatenate([geometry, views]), axis=1, return_inverse=True)
+    return pairs[:3], pairs[3:].astype(np.intp), repeated.ravel()
 
 
 class IntervalIndex:
@@ -135,11 +172,11 @@ class IntervalIndex:
     def pairs(self, keys: Floats, others: Floats) -> PairCases:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # as for a new measurement
-            return self._of_kind(int(others[KIND, 0]), others[PLACE], keys).T, keys, others
+            return PairCases(self._of_kind(int(others[KIND, 0]), others[PLACE], keys).T, keys, others)
         distinct, theirs = set(keys[KIND].tolist()), set(others[KIND].tolist())
         if len(theirs) < len(distinct):
-            return self._by_kind(theirs, others, keys).T, keys, others
-        return self._by_kind(distinct, keys, others), keys, others
+            return PairCases(self._by_kind(theirs, others, keys).T, keys, others)
+        return PairCases(self._by_kind(distinct, keys, others), keys, others)
 
     def _by_kind(self, distinct: set[float], keys: Floats, others: Floats) -> Ints:
         """Return the cases of all pairs, one kind of `keys` after the other."""
@@ -169,7 +206,7 @@ class IntervalIndex:
         kinds, their_kinds = keys[KIND].astype(np.intp), others[KIND].astype(np.intp)
         start, lags, ours, theirs = self._pairs[kinds, :, their_kinds].T
         lag = np.minimum(np.abs(keys[PLACE] * ours - others[PLACE] * theirs), lags)
-        return (start + lag).astype(np.intp), keys, others
+        return PairCases((start + lag).astype(np.intp), keys, others)
 
     def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
         """Return the cases between cells of one kind and other intervals."""
@@ -198,12 +235,19 @@ class IntervalIndex:
         """Return the first case with the same geometry, NaN for intervals on the grid; None if all are on it."""
         return self._list[4].take(cases) if self._met else None
 
-    def uncached(self, alike: PairCases) -> tuple[Ints, Floats, Ints, Flags]:
-        """Return which pairs, in the flattened array, share their case with no other, and their `_geometry_of`."""
-        case, keys, others = alike
-        (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
-        row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
-        return at, *self._geometry_of(keys[:, row], others[:, column])
+    def uncached(self, alike: PairCases) -> list[Uncached]:
+        """Return which pairs share their case with no other: on the grid, and off it."""
+        if alike.kept is None:
+            case = alike.case
+            (at,) = np.isnan(self._list[0].take(case.ravel())).nonzero()
+            row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
+            geometry, views, off_grid = self._geometry_of(alike.keys[:, row], alike.others[:, column])
+            parts = [(which, bool(which is off_grid)) for which in (~off_grid, off_grid) if which.any()]
+            alike.kept = [
+                Uncached(at[which], *_distinct(geometry[:, which], views[:, which]), is_off)
+                for which, is_off in parts
+            ]
+        return alike.kept
 
     def _geometry_of(self, keys: Floats, others: Floats) -> tuple[Floats, Ints, Flags]:
         """Return the geometry of pairs of intervals, their views, and whether it is that of some off the grid."""

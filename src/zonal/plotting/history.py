@@ -119,7 +119,7 @@ def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
         mean, std = np.array(kept).T
         x = np.maximum.accumulate([number for number, _ in answers]).astype(float)
         return (x, mean, std) if x.size > 1 else (np.array([-0.5, 0.5]), mean.repeat(2), std.repeat(2))
-    # Files made before answers were kept: they are computed again, which takes long for large trees.
+    # In memory, or in files made before answers were kept: computed again, which takes long for large trees.
     work = max(len(study.tree) * study.measured**2 * len(study.models), 1)
     number = min(study.measured, int(np.clip(WORK / work, 2, MAX_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
@@ -129,7 +129,7 @@ def best_then(study: Study) -> tuple[Floats, Floats, Floats]:
         # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.snapshot(*moments[:-1].tolist()), study]
         x[-1] = max(told)
-    best = [moment.recommend() for moment in then]
+    best = [moment.recommend(on_grid=True) for moment in then]
     mean, std = np.array([[answer.mean, answer.std] for answer in best]).T
     return x, mean, std
 

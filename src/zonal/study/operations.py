@@ -150,7 +150,7 @@ def tell(
         if not pending and _is_told(study, asked, fact, beside):
             return
         if pending or checks.fits(state, fact):
-            after = commands.tell(state, fact, beside)
+            after = commands.tell(state, fact, beside, study._keeps_answers)
         else:
             region = state.asked_region(asked)
             taken = spent or asked.time

@@ -107,6 +107,7 @@ if TYPE_CHECKING:
 
     from zonal.plotting import Kind
 
+NOT_COPIED = "_lock", "_journal", "_keeps_answers"  # with a study
 _studies: WeakSet[Study] = WeakSet()
 log = logging.getLogger("zonal")
 
@@ -192,6 +193,7 @@ class Study(metaclass=Named):
     _state: State
     _lock: threading.RLock
     _journal: Journal | None = None
+    _keeps_answers: bool = False  # whether what is recommended after each trial is stored: files have it
     _complaints: frozenset[str] = frozenset()  # that were passed on
 
     def __init__(
@@ -207,7 +209,7 @@ class Study(metaclass=Named):
 
     def __getstate__(self) -> dict[str, State | frozenset[str]]:
         """Return what a copy or a pickle takes along: neither the lock nor the file."""
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
+        return {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
 
     def __setstate__(self, state: dict[str, State | frozenset[str]]) -> None:
         """Restore a copy or a pickle."""
@@ -323,7 +325,7 @@ class Study(metaclass=Named):
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in kinds})
         with journal.applying():
             study = cls._of(journal.opened.settings, events)
-        study._journal = journal
+        study._journal, study._keeps_answers = journal, True
         study._take_in(journal, [])
         return study
 
@@ -348,7 +350,9 @@ class Study(metaclass=Named):
                 raise StudyFileError(
                     f"this study is stored in {self._journal.path.name} already. Copy that file instead."
                 )
-            self._journal = Journal.create(path, self.settings, self.events)
+            state = commands.with_answers(self._state)
+            self._journal = Journal.create(path, self.settings, state.events)
+            self._state, self._keeps_answers = state, True
 
     def refresh(self) -> None:
         """Read what other processes have done to the study; `ask`, `tell` and other changes do so too.
@@ -1956,7 +1960,7 @@ class Study(metaclass=Named):
         draft = _Draft.__new__(_Draft)
         draft._unlogged = []
         draft._renew_lock()
-        draft._state = self._state
+        draft._state, draft._keeps_answers = self._state, self._keeps_answers
         return draft
 
 
