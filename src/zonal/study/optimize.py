@@ -46,7 +46,7 @@ REPLY = (
 )  # of `Study.tell`, which an instrument may return
 LONGEST_NOTE = 500  # characters of what is kept of an error
 
-LabelsOfTrial: TypeAlias = "LabelsLike | Callable[[Trial], LabelsLike]"
+LabelsOfTrial: TypeAlias = LabelsLike | Callable[[Trial], LabelsLike]
 
 log = logging.getLogger("zonal")
 

@@ -1250,9 +1250,9 @@ class Study(metaclass=Named):
         ----------
         measure : callable
             Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`:
-            value, sem, note, time, slopes, minus, labels, below, above, exposure. Where times are chosen and it has
-            an argument `time`, that is how long to measure. If it raises, its trial is failed, which does not count
-            against its region, and the error is passed on; the study can continue afterwards.
+            value, sem, note, time, slopes, minus, labels, below, above, exposure. Where times are chosen and it
+            has an argument `time`, that is how long to measure. If it raises, its trial is failed, which does not
+            count against its region, and the error is passed on; the study can continue afterwards.
         executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
             Where to measure several regions at once. A function that returns an executor is called again if a
             worker process dies.
