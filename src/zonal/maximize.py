@@ -8,6 +8,7 @@ from zonal.engine.results import Result
 from zonal.engine.settings import Given, SpaceLike
 from zonal.io.hints import answering
 from zonal.study.executors import Anywhere, Measure
+from zonal.study.optimize import LabelsOfTrial
 from zonal.study.run_loop import Callback, OnError
 from zonal.study.study import Study
 
@@ -23,6 +24,7 @@ class Running(TypedDict, total=False):
     on_error: OnError
     max_failures: int | None
     timeout: float | None
+    labels: LabelsOfTrial
 
 
 class Options(Given, Running, total=False):
@@ -47,7 +49,7 @@ def maximize(
     ----------
     measure : callable
         Turns a region into a noisy measurement of its average.
-    executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
+    executor, workers, callback, progress, tolerance, on_error, max_failures, timeout, labels
         As for `Study.optimize`; with a tolerance, in value units, it stops early when the answer is that good.
     space, budget, direction, kernel, noise, mean, feedback, policy, rng, max_replicates, forbidden, value_name
     value_unit, cost, times, overhead, travel, cost_unit

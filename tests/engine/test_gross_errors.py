@@ -192,6 +192,62 @@ def test_of_two_wild_ones_the_one_further_off_goes_and_a_third_decides() -> None
     assert [study.trials[number].state for number in (11, 12, 13)] == ["measured", "set aside", "measured"]
 
 
+def told_again(study: zn.Study, value: float) -> zn.Trial:
+    """Tell the next trial, which repeats the last one, a value."""
+    trial = study.ask()
+    assert trial.region == study.trials[trial.number - 1].region
+    study.tell(trial, value)
+    return trial
+
+
+def test_a_high_reading_is_not_lost_to_a_repeat_that_is_wrong_itself() -> None:
+    study = play(made(), 14, {}, lambda region: 0.0)
+    first = study.ask(within=study.space.region([(0.296875, 0.3125)]))
+    study.tell(first, 1.0)
+    second = told_again(study, -0.7)
+    assert study.trials[first.number].state == "set aside"  # and waits: a second repeat is asked for
+    third = told_again(study, 1.1)
+    assert study.trials[first.number].state == "measured"
+    assert study.trials[third.number].state == "measured"
+    assert study.trials[second.number].state == "set aside"
+
+
+def test_a_repeat_as_expected_decides_alone() -> None:
+    study = play(made(), 14, {}, lambda region: 0.0)
+    first = study.ask(within=study.space.region([(0.296875, 0.3125)]))
+    study.tell(first, 1.0)
+    told_again(study, 0.0)
+    assert not [doubt for doubt in study._state.set_aside.values() if doubt.waits]
+    assert study.trials[first.number].state == "set aside"
+
+
+def test_a_repeat_that_may_still_agree_does_not_decide_alone() -> None:
+    study = play(made(), 14, {}, lambda region: 0.0)
+    first = study.ask(within=study.space.region([(0.296875, 0.3125)]))
+    study.tell(first, 0.7)
+    told_again(study, 0.1)
+    told_again(study, 0.5)
+    assert study.trials[first.number].state == "measured"
+
+
+@pytest.mark.parametrize("errors", [{}, {8: 6.0}])
+def test_smaller_deviations_are_doubted_where_errors_were_found(errors: dict[int, float]) -> None:
+    study = play(made(), 20, errors, lambda region: 0.0)
+    trial = study.ask()
+    predicted = study.predict(trial.region)
+    value = predicted.mean + 4.0 * float(np.hypot(predicted.std, NOISE))
+    study.tell(trial, value)
+    assert study.trials[trial.number].state == ("set aside" if errors else "measured")
+
+
+def test_models_too_sure_of_little_noise_do_not_doubt_what_is_as_far_off_as_other_readings() -> None:
+    study = made(noise=0.005, gross_errors=True)
+    for number in range(24):
+        trial = study.ask()
+        study.tell(trial, 0.1 * (-1) ** number)
+    assert not doubts(study)
+
+
 def test_a_person_may_set_aside_and_reinstate() -> None:
     study = play(made(), 12, {})
     before = study.predict([(0.6, 0.7)])

@@ -253,3 +253,86 @@ def test_counts_on_plates_have_offsets_too() -> None:
     assert high - low == pytest.approx(2.0, abs=0.6)
     again = zn.Study.replay(study.settings, study.events)
     assert again.recommend() == study.recommend()
+
+
+def labels_told(study: zn.Study) -> list[dict[str, str]]:
+    return [dict(trial.labels) for trial in study.trials]
+
+
+def test_optimize_labels_all_readings_alike() -> None:
+    study = zn.Study([(0, 1)], budget=3, rng=1, offsets=["plate"], **GIVEN)
+    study.optimize(height, labels={"plate": 3})
+    assert labels_told(study) == [{"plate": "3"}] * 3
+
+
+def test_optimize_asks_a_function_for_the_labels_of_each_trial_just_before_it_is_measured() -> None:
+    study, steps = zn.Study([(0, 1)], budget=4, rng=1, offsets=["plate"], **GIVEN), list[str]()
+
+    def plate(trial: zn.Trial) -> dict[str, int]:
+        steps.append(f"labels {trial.number}")
+        return {"plate": trial.number // 2}
+
+    def measure(region: zn.Region) -> float:
+        steps.append("measured")
+        return height(region)
+
+    study.optimize(measure, labels=plate)
+    assert [labels["plate"] for labels in labels_told(study)] == ["0", "0", "1", "1"]
+    assert steps[:4] == ["labels 0", "measured", "labels 1", "measured"]
+
+
+def test_labels_that_the_instrument_returns_take_the_place_of_those_of_the_run() -> None:
+    study = zn.Study([(0, 1)], budget=2, rng=1, offsets=["plate"], **GIVEN)
+
+    def measure(region: zn.Region) -> dict[str, object]:
+        return {"value": height(region), "labels": {"plate": 7}}
+
+    study.optimize(measure, labels={"plate": 3, "who": "Ann"})
+    assert labels_told(study) == [{"plate": "7", "who": "Ann"}] * 2
+
+
+def test_a_trial_is_handed_back_if_its_labels_cannot_be_had() -> None:
+    study = zn.Study([(0, 1)], budget=3, rng=1, **GIVEN)
+
+    def broken(trial: zn.Trial) -> dict[str, str]:
+        raise RuntimeError("the plate reader is off")
+
+    with pytest.raises(RuntimeError, match="plate reader"):
+        study.optimize(height, labels=broken)
+    with pytest.raises(InvalidInput, match="labels must be a mapping"):
+        study.optimize(height, labels=lambda trial: 3)  # type: ignore[arg-type, return-value]
+    assert not study.pending
+    assert study.remaining == 3
+
+
+def test_labels_of_a_run_in_several_threads_are_those_of_each_trial() -> None:
+    study = zn.Study([(0, 1)], budget=9, rng=1, offsets=["plate"], **GIVEN)
+    study.optimize(height, workers=3, labels=lambda trial: {"plate": trial.number % 3})
+    assert labels_told(study) == [{"plate": str(trial.number % 3)} for trial in study.trials]
+
+
+def test_maximize_labels_readings_too() -> None:
+    given: dict[str, Any] = {"offsets": ["day"], **GIVEN}
+    result = zn.maximize(height, [(0, 1)], 3, labels=lambda trial: {"day": "Mon"}, **given)
+    assert labels_told(result.study) == [{"day": "Mon"}] * 3
+
+
+def test_a_program_s_readings_are_labelled_in_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    zonal("new", path, "--axis", "x=0..1", "--budget", 3, "--offset", "plate", "--seed", 1)
+    zonal("run", path, "-n", 2, "--label", "plate=3", "--", "echo", "0.5")
+    zonal("run", path, "--label", "plate=3", "--", "echo", '{"value": 0.4, "labels": {"plate": 4}}')
+    assert [labels["plate"] for labels in labels_told(zn.Study.open(path))] == ["3", "3", "4"]
+
+
+def test_a_window_is_counted_over_all_plates_and_measured_no_more_than_allowed() -> None:
+    space = zn.Box([(0, 1)], smallest=1 / 16)
+    study = zn.Study(space, budget=32, rng=0, offsets=["plate"], max_replicates=2, kernel=zn.RBF(1.0, 0.05))
+    for number in range(32):
+        trial = study.ask()
+        value = np.exp(-0.5 * ((trial.region.center[0] - 0.625) / 0.03) ** 2)
+        study.tell(trial, float(value) + 0.3 * (number % 4), labels={"plate": number % 4})
+    windows = [trial for trial in study.trials if trial.node is None]
+    names = [trial.region.name for trial in windows]
+    assert max(map(names.count, names)) == 2
+    assert [trial.replicate for trial in windows] == [names[: at + 1].count(name) for at, name in enumerate(names)]

@@ -79,7 +79,7 @@ def test_what_was_asked_for_by_hand_or_elsewhere_is_left_alone_unless_taken_over
 def test_two_runs_that_take_over_do_not_take_from_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     begin, both = RunSession.__init__, threading.Barrier(2, timeout=60)
 
-    def begin_together(hand: RunSession, study: Any, by: str, take_over: bool, n: int | None = None) -> None:
+    def begin_together(hand: RunSession, study: Any, by: str, take_over: bool, *rest: Any) -> None:
         begin(hand, study, by, take_over)
         both.wait()  # who begins later may well take from who began before
 

@@ -21,6 +21,7 @@ from zonal.cli.options import (
     Refusal,
     echo_err,
     for_shell,
+    labels_option,
     number_option,
     study_command,
 )
@@ -64,6 +65,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
     type=Finite(min=0, min_open=True),
     help="Stop early when the gap is no larger than this, twice in a row, and smallest regions were measured.",
 )
+@labels_option
 @click.option("--stdin-only", is_flag=True, help="Pass axes as JSON on standard input only, not as variables.")
 def run(
     study: Study,
@@ -75,16 +77,18 @@ def run(
     max_failures: int,
     take_over: bool,
     tolerance: float | None,
+    labels: dict[str, str],
     stdin_only: bool,
 ) -> None:
     """Let a PROGRAM measure, until the budget is spent.
 
     For example: zonal run sky.db -- ./measure.sh. The region is passed as JSON on standard input, and as
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line of the program's
-    standard output is the value, or the value and its standard error. If the program fails or prints nothing, its
-    trial is marked as failed and reported, and the run continues. What the program leaves running is stopped when
-    it ends, unless it was detached with setsid. If standard error is not a terminal, every measurement is a line
-    there.
+    standard output is the value, or the value and its standard error, or JSON with the arguments of tell by name.
+    With --label plate=3 all readings have that label, unless the program's JSON has another one. If the program
+    fails or prints nothing, its trial is marked as failed and reported, and the run continues. What the program
+    leaves running is stopped when it ends, unless it was detached with setsid. If standard error is not a
+    terminal, every measurement is a line there.
     """
     if not stdin_only:
         check_variables(study.space, "Let the program read the JSON on its standard input, and pass --stdin-only.")
@@ -92,7 +96,7 @@ def run(
     instrument = _Programs(words, study.path, workers)
     enough = None if tolerance is None else twice(study, tolerance)
     with run_id() as name, _tidily(), _logged():
-        hand = _Shift(study, name, take_over, most)
+        hand = _Shift(study, name, take_over, most, labels)
         try:
             limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True, "enough": enough}
             why = run_loop(hand, instrument, progress=lambda: progress_text(study), on_error="fail", **limits)
@@ -117,8 +121,8 @@ def run(
 class _Shift(RunSession):
     """A study measured by programs, as far as the budget goes."""
 
-    def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
-        super().__init__(study, by, take_over)
+    def __init__(self, study: Study, by: str, take_over: bool, most: int | None, labels: dict[str, str]) -> None:
+        super().__init__(study, by, take_over, labels=labels)
         self._part = math.inf if most is None else most
         self.measured = self.failed = False  # whether anything was measured, and whether anything failed
 

@@ -97,8 +97,7 @@ def _tell(state: State, event: events.Told) -> None:
         state.failed_trials = _without(state.failed_trials, row)
     state.measured += 1
     state.last_told = number
-    if asked.window is None:
-        state.told_counts = {**state.told_counts, row: state.told_counts.get(row, 0) + 1}
+    _count(state, asked, 1)
     if event.minus is not None:
         slot = _slot_of(state, state.asked_region(asked), event.minus)
         reference = _slot_of(state, event.minus, None)
@@ -111,6 +110,15 @@ def _tell(state: State, event: events.Told) -> None:
         _add_reward(state, (False, number), slot, event, noise, weight)
     if number not in pending:
         _update_askable(state, row)  # it may have been the last measurement of this region
+
+
+def _count(state: State, asked: events.Asked, more: int) -> None:
+    """Count one more, or one fewer, trial told of a node or a window."""
+    if asked.window is None:
+        state.told_counts = {**state.told_counts, asked.row: state.told_counts.get(asked.row, 0) + more}
+    else:
+        key = asked.window.key
+        state.window_counts = {**state.window_counts, key: state.window_counts.get(key, 0) + more}
 
 
 def _add_reward(
@@ -225,8 +233,7 @@ def _retract_trial(state: State, number: int) -> None:
     asked = state.asked[number]
     row = asked.row
     state.measured -= 1
-    if asked.window is None:
-        state.told_counts = {**state.told_counts, row: state.told_counts[row] - 1}
+    _count(state, asked, -1)
     if number in state.costs_paid:
         state.costs_paid = _without(state.costs_paid, number)
     if number in state.differences:

@@ -2,9 +2,13 @@
 
 A reading far from what the models and the other readings expect is not believed alone. It is set aside, out of
 posterior and fits, and the next trial is its region again. If the repeat agrees with it (closer to it than to what
-is expected, or as close as noise explains), both count; if not, the one further off stays set aside. New readings
-are compared with what was expected of them; at fits all others are, each left out in turn, and those that look far
-off once more with models that were learned without them.
+is expected, or as close as noise explains), both count; if not, the one further off stays set aside. Where the
+repeat is surprising too, or not quite far, a second one decides; also where errors were found before and the first
+reading would be the best: a hill lost costs more than a measurement.
+
+New readings are compared with what was expected of them; at fits all others are, each left out in turn, and those
+that look far off once more with models that were learned without them. How far is far depends on how many errors
+were found: with none, 4.5 standard deviations; else where an error of that share becomes likelier than a reading.
 
 Decided here, applied by `apply.py`. Policies know nothing of it.
 """
@@ -34,6 +38,12 @@ ENOUGH = 6  # other readings, with fewer of which nothing can be judged
 SURE = 4.5  # standard deviations from what is expected
 MADS = 5.0  # and times as far off as the median reading
 ALIKE = 3.0  # standard deviations of their difference: two readings closer than this agree
+UNSURE = 4.5  # of these: a repeat less far from a doubted reading does not decide alone
+SURPRISING = 2.5  # standard deviations: a repeat further from what is expected does not decide alone
+WIDTH = 7.0  # of gross errors, in standard deviations of what is expected
+LEAST_SURE = 3.0  # standard deviations, where many errors were found
+FEW = 3  # readings: a standard deviation that so many tell may be half or twice as large
+STD_PER_MAD = 1.4826  # of a normal distribution
 SCREEN, SCREEN_MADS = 2.5, 4.5  # of a reading that is left out under models learned with it
 MOST = 3  # readings left out together when models are learned without them, and that wait at a time
 
@@ -50,6 +60,17 @@ class Deviations(NamedTuple):
         """By how many standard deviations each reading is above what is expected; 0 where both are exact."""
         off = self.reading - self.expected
         return np.divide(off, self.std, out=np.zeros_like(off), where=self.std > 0)
+
+
+class Scale(NamedTuple):
+    """How far the median reading is from what the others say of it."""
+
+    sigmas: float  # in standard deviations
+    raw: float  # as the standard deviation of a normal distribution, in units of the rewards
+
+    def limit(self, std: float, caution: float) -> float:
+        """Return how far off a reading must be to be doubted, given the standard deviation expected of it."""
+        return caution * max(SURE * max(std, self.raw), MADS * self.sigmas * std)
 
 
 def deviations(
@@ -130,26 +151,35 @@ def judge(draft: State, before: State, told: Told) -> bool:
         before = before.draft()
         before.posterior = before.posterior.tracking(draft.tracked)
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
-    off = abs(reward - mean)
-    doubtful = off > SURE * std and off > MADS * std * _typical(before)
-    alike = ALIKE * math.sqrt(2) * _noise(before, variance, weight, slot)
-    waiting = [earlier.number for earlier in _waiting(before) if same_region(earlier, asked)]
+    off, scale, caution = abs(reward - mean), _scale(before), _caution(before)
+    doubtful = off > scale.limit(std, caution)
+    again = can_repeat(draft, asked)
+    waiting = dict[int, float]()  # readings of this region that wait for one, by trial
+    for earlier in _waiting(before):
+        if same_region(earlier, asked):
+            waiting[earlier.number] = sign * _value(draft, earlier.number)
+            if draft.problem.shifts:  # as it would have read with the labels of this one
+                its_slot = draft.source_of(False, earlier.number)[0]
+                waiting[earlier.number] += mean - expected(before, its_slot, variance, weight)[0]
+    noise = math.sqrt(2) * _noise(before, variance, weight, slot)  # of a difference of two readings
+    alike = max(off, ALIKE * max(noise, math.sqrt(2) * scale.raw))
+    agreeing = [number for number, other in waiting.items() if abs(other - reward) < alike]
+    if waiting and not agreeing and again and _n_since(draft, asked, min(waiting)) == 1:
+        near = min(abs(other - reward) for other in waiting.values()) < UNSURE * noise
+        would_win = caution < 1 and max(waiting.values()) > _best_mean(before)
+        if near or would_win or off > SURPRISING * std:  # a second repeat decides
+            if doubtful:
+                draft.apply_event(_doubt(draft, source, mean, std, waits=True))
+            return doubtful
     for number in waiting:
-        other = sign * _value(draft, number)
-        if draft.problem.shifts:  # as it would have read with the labels of this one
-            other += mean - expected(before, draft.source_of(False, number)[0], variance, weight)[0]
-        if abs(other - reward) < max(off, alike):
+        if number in agreeing:
             draft.apply_event(Reinstated(number, False, True, told.number))
-            return True
-        if not doubtful or off < abs(other - mean):
-            draft.apply_event(_doubt(draft, (False, number), mean, std, waits=False))
         else:
-            draft.apply_event(_doubt(draft, source, mean, std, waits=False))
-            return True
-    if doubtful and (waiting or can_repeat(draft, asked)):
+            draft.apply_event(_doubt(draft, (False, number), mean, std, waits=False))
+    if doubtful and not agreeing and again:
         draft.apply_event(_doubt(draft, source, mean, std, waits=True))
         return True
-    return False
+    return bool(agreeing)
 
 
 def review(draft: State) -> bool:
@@ -161,7 +191,7 @@ def review(draft: State) -> bool:
     counted = counted_rewards(draft, draft.history)
     slots, rewards = [slot for _, slot, *_ in counted], [reward for _, _, reward, _ in counted]
     sigmas = np.abs(deviations(draft.posterior.of_rows, ledger, slots, rewards).sigmas)
-    limit, far = max(SCREEN, SCREEN_MADS * float(np.median(sigmas))), list[int]()
+    limit, far = max(SCREEN, SCREEN_MADS * _caution(draft) * float(np.median(sigmas))), list[int]()
     for at in np.argsort(-sigmas, kind="stable").tolist():
         if sigmas[at] <= limit or len(far) == room:
             break
@@ -176,11 +206,11 @@ def review(draft: State) -> bool:
     without = draft.draft()
     fit = learner.learn(None, rest, draft.tracked) if learner.learns else draft.fit_state.fit
     without.posterior = draft.posterior.from_scratch(fit, rest)
-    changed, typical = False, _typical(without)
+    changed, scale, caution = False, _scale(without), _caution(without)
     for at in far:
         reward, variance, weight, _ = rewards[at]
         mean, std = expected(without, slots[at], variance, weight)
-        if abs(reward - mean) > max(SURE, MADS * typical) * std:
+        if abs(reward - mean) > scale.limit(std, caution):
             draft.apply_event(_doubt(draft, counted[at][0], mean, std, waits=True))
             changed = True
     return changed
@@ -240,14 +270,39 @@ def _doubt(state: State, source: Source, mean: float, std: float, waits: bool) -
     return SetAside(number, observed, True, waits, state.problem.sign * mean, std)
 
 
-def _typical(state: State) -> float:
-    """Return by how many standard deviations the median row is off, left out under models that know it."""
+def _scale(state: State) -> Scale:
+    """Return how far off the median row is, left out under models that know it."""
     medians = []
     belief = state.posterior.of_rows
     for member in belief.members:
         off, variance = member.left_out()
-        medians.append(float(np.median(np.abs(off) / np.sqrt(variance))) if len(off) else 0.0)
-    return float(belief.weights @ medians)
+        far = np.abs(off)
+        medians.append((np.median(far / np.sqrt(variance)), np.median(far)) if len(off) else (0.0, 0.0))
+    sigmas, raw = (belief.weights @ np.array(medians)).tolist()
+    return Scale(sigmas, STD_PER_MAD * raw)
+
+
+def _caution(state: State) -> float:
+    """Return the share of the usual deviations from which a reading is doubted: less where errors were found."""
+    errors = sum(doubt.by_rule and not doubt.waits for doubt in state.set_aside.values())
+    if not errors:
+        return 1.0
+    number = state.ledger.total
+    share = errors / (number + errors)
+    sure = max(math.sqrt(2 * math.log(WIDTH * (1 - share) / share)), LEAST_SURE)
+    return min((1 + FEW / number) * sure / SURE, 1.0)
+
+
+def _best_mean(state: State) -> float:
+    """Return the highest mean of a region of the tree."""
+    return float(state.prior_mean + np.nanmax(state.posterior_table().mean))
+
+
+def _n_since(state: State, asked: Asked, first: int) -> int:
+    """Return how many readings of a region came after one of its trials."""
+    past = outcomes(state.history)
+    later = [other for other in state.asked[first + 1 :] if same_region(asked, other)]
+    return sum(past[False, other.number][-1].value is not None for other in later)
 
 
 def _noise(state: State, variance: float | None, weight: float, slot: int) -> float:

@@ -82,12 +82,9 @@ def may_be_repeated(state: State, region: Region) -> bool:
 
 
 def n_asked(state: State, region: Region) -> int:
-    """Return how often a window was measured, or is pending."""
-    slot = state.find_slot(region)
-    told = 0 if slot is None else state.ledger.n_told(slot)
-    return told + sum(
-        asked.window is not None and asked.window.key == region.key for asked in state.pending.values()
-    )
+    """Return how often a window was measured, or is pending, whatever labels or offsets its readings have."""
+    pending = (asked.window for asked in state.pending.values() if asked.window is not None)
+    return state.window_counts.get(region.key, 0) + sum(window.key == region.key for window in pending)
 
 
 def home_of(state: State, window: Region) -> int:

@@ -71,6 +71,7 @@ class State:
         # By row, the noise of a measurement of the default time: as given, or in units of what is learned of it.
         self.relative_noise = np.array([problem.noise.for_time(noise, created.time)])
         self.told_counts: dict[int, int] = {}  # the number of trials told at each node, by row
+        self.window_counts: dict[Hashable, int] = {}  # and of each window, by its key
 
         # The footprints that the posterior tracks, by slot: those of the nodes, and of other regions observed.
         tracked = FunctionalIndex(

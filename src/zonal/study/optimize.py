@@ -7,12 +7,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from zonal.engine import policy, select
-from zonal.engine.events import Asked
+from zonal.engine.events import Asked, Labels
+from zonal.engine.labels import LabelsLike, checked_labels, merged
 from zonal.engine.results import Result, Trial
 from zonal.engine.state import State
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, positive_number, require, text, whole_number
@@ -41,8 +42,11 @@ REPLY = (
     "below",
     "above",
     "exposure",
+    "labels",
 )  # of `Study.tell`, which an instrument may return
 LONGEST_NOTE = 500  # characters of what is kept of an error
+
+LabelsOfTrial: TypeAlias = LabelsLike | Callable[[Trial], LabelsLike]
 
 log = logging.getLogger("zonal")
 
@@ -62,6 +66,7 @@ def optimize(
     timeout: float | None,
     take_over: bool,
     by: str | None,
+    labels: LabelsOfTrial,
 ) -> Result:
     """Ask, measure and tell until the budget is spent, or the answer is good enough: see `Study.optimize`."""
     name = None if by is None else text(by, "by")
@@ -69,7 +74,7 @@ def optimize(
     require(able, "callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else twice(study, positive_number(tolerance, "tolerance"))
     with run_id() as run:
-        session = RunSession(study, name or run, take_over, n)
+        session = RunSession(study, name or run, take_over, n, labels)
         why = run_loop(
             session,
             measure,
@@ -184,12 +189,18 @@ class RunSession:
 
     If `take_over`, all trials pending count as abandoned; else those under the same name, which a user may have
     given to a run that has ended, perhaps on another host. At most `n` measurements are made, by default all that
-    remain.
+    remain. `labels`, or what they say of a trial just before it is measured, are those of its reading, as far as
+    the instrument does not return others.
     """
 
-    def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:
+    def __init__(
+        self, study: Study, by: str, take_over: bool, n: int | None = None, labels: LabelsOfTrial = None
+    ) -> None:
         self.study = study
         self._by = by
+        self._labels_of = labels if callable(labels) else None
+        self._labels = () if callable(labels) else checked_labels(labels)  # of every reading
+        self._labels_by_trial: dict[int, Labels] = {}  # of those pending, as the function said
         self._unwritten: set[int] = set()
         # With their present workers: two runs that take over must not take from each other for ever.
         self._abandoned = {asked.number: asked.by for asked in pending_asked(study) if take_over or asked.by == by}
@@ -220,11 +231,17 @@ class RunSession:
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""
         try:
-            trial = self._claim() or self.study.ask(by=self._by)
+            trial = self._claim() or self.study.ask(by=self._by, labels=dict(self._labels))
         except BudgetSpent as error:  # other runs spent it, or the measurement costs more than is left
             self.paid_out = self.study.settings.priced
             raise Exhausted(str(error)) from error
         self._part -= 1
+        if self._labels_of is not None:
+            try:
+                self._labels_by_trial[trial.number] = checked_labels(self._labels_of(trial))
+            except BaseException:
+                self.cancel(trial)
+                raise
         return trial
 
     def _claim(self) -> Trial | None:
@@ -240,6 +257,9 @@ class RunSession:
         """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
         more: dict[str, Any] = dict(reply(answer))
         value, sem = more.pop("value", None), more.pop("sem", None)
+        planned = self._labels_by_trial.pop(trial.number, self._labels)
+        if planned:
+            more["labels"] = dict(merged(planned, checked_labels(more.get("labels"))))
         try:
             self.study.tell(trial, value, sem, **more)
         except StudyFileError as error:

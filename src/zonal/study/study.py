@@ -94,6 +94,7 @@ from zonal.study import (
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
 from zonal.study.observations import NO_VALUE, Many, Measurement
+from zonal.study.optimize import LabelsOfTrial
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
@@ -1241,6 +1242,7 @@ class Study(metaclass=Named):
         timeout: float | None = None,
         take_over: bool = False,
         by: str | None = None,
+        labels: LabelsOfTrial = None,
     ) -> Result:
         """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
 
@@ -1252,9 +1254,9 @@ class Study(metaclass=Named):
         ----------
         measure : callable
             Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`:
-            value, sem, note, time, slopes, minus. Where times are chosen and it has an argument `time`, that is
-            how long to measure. If it raises, its trial is failed, which does not count against its region, and
-            the error is passed on; the study can continue afterwards.
+            value, sem, note, time, slopes, minus, labels, below, above, exposure. Where times are chosen and it
+            has an argument `time`, that is how long to measure. If it raises, its trial is failed, which does not
+            count against its region, and the error is passed on; the study can continue afterwards.
         executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
             Where to measure several regions at once. A function that returns an executor is called again if a
             worker process dies.
@@ -1285,6 +1287,10 @@ class Study(metaclass=Named):
             A name for whoever measures, such as ``"receiver 1"``. Trials pending under the same name are measured
             first, even if they were asked for on another host, as after a restart in another container. Only one
             run at a time may use a name. By default the name of this process, which another host cannot check.
+        labels : mapping or callable, optional
+            Labels of the readings, such as the plate or the day, as for `tell`: one mapping for all, or a function
+            that turns a trial into its labels, called just before it is measured. What `measure` returns as labels
+            takes their place.
 
         Examples
         --------
@@ -1308,6 +1314,7 @@ class Study(metaclass=Named):
             timeout=timeout,
             take_over=take_over,
             by=by,
+            labels=labels,
         )
 
     def refine(
