@@ -45,8 +45,8 @@ def test_standard_deviations_are_those_of_kriging_with_an_unknown_mean(number: i
         assert model.noise is not None
         gram = same(model.kernel)(points, points).reshape(n, 3, n, 3).mean(axis=(1, 3))
         weight = np.array([region.weight for region in seen[:number]]) / SPACE.cell((0, 0)).weight
-        falls, power = {"constant": (0, 1), "falling": (1, 1), "both": (0.5, 1), "inverse": (1, 2)}[model.law]
-        ratios = (1 - falls + falls / (16 * weight) ** power) / (1 - falls + falls / 16**power)
+        falls = {"constant": 0.0, "falling": 1.0, "both": 0.5}[model.law]  # of the variance at a sixteenth
+        ratios = (1 - falls + falls / 16 / weight) / (1 - falls + falls / 16)
         q = gram[:number, :number] + model.noise**2 * np.diag(ratios)
         k, ones = gram[:number, number:], np.ones(number)
         precision = ones @ np.linalg.solve(q, ones) + 1 / model.mean_std**2

@@ -19,8 +19,7 @@ from zonal.gp.stats import ObservationStats
 from zonal.kernels.feedback import footprints_of
 
 SPACE = zn.Box([(0, 4)], smallest=1 / 16)
-# The share of the variance at a sixteenth of the space that falls, and as which power of one over the size.
-FALLS = {"constant": (0.0, 1), "falling": (1.0, 1), "both": (0.5, 1), "inverse": (1.0, 2)}
+FALLS = {"constant": 0.0, "falling": 1.0, "both": 0.5}  # of the variance at a sixteenth of the space
 
 
 def wave(x: np.ndarray[Any, Any]) -> Any:
@@ -64,8 +63,7 @@ def test_the_evidence_of_a_law_is_that_of_single_readings_with_its_noise(with_kn
     spec, differences = ModelSpec(zn.RBF(1.0, 0.2), True, 0.0, LAWS), []
     for law in LAWS:
         ratios = relative_variances(law.name, sizes)
-        share, power = FALLS[law.name]
-        assert ratios == pytest.approx(1 - share + share / (16 * sizes) ** power)
+        assert ratios == pytest.approx(1 - FALLS[law.name] + FALLS[law.name] / 16 / sizes)
         evidence = Evidence(data, spec, law, ratios)
         heights, _ = evidence([covariance])
         for s, noise in list(enumerate(evidence.noises()[:, 0]))[len(evidence.tau) // 2 :: 4]:
@@ -88,15 +86,6 @@ def test_noise_that_falls_with_size_is_learned_as_such() -> None:
     assert study.model.noise_text() in str(study)
     noise = study.tree.noise
     assert noise[1] == pytest.approx(math.sqrt(2) * noise[0])
-
-
-def test_noise_that_falls_as_one_over_the_size_is_learned_as_such() -> None:
-    study = told(lambda region: 0.02 / region.weight, 60)  # as of a mean whose sum is read with the same noise
-    assert weight_of(study, "inverse") > 0.5
-    assert study.model.noise == pytest.approx(0.005, rel=0.3)  # that of the whole space
-    assert study.model.noise_text().endswith("falling as 1/size")
-    noise = study.tree.noise
-    assert noise[1] == pytest.approx(2 * noise[0])
 
 
 def test_constant_noise_stays_constant() -> None:

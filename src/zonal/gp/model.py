@@ -85,9 +85,9 @@ class Model:
     weighed_on : int
         On how many regions, spread over the space, models were weighed, where more were measured; 0 if on all.
         The posterior is always from all measurements.
-    law : {"constant", "falling", "both", "inverse"}
-        How a learned noise depends on a region's size: not at all, as 1 / sqrt(size), a part of its variance so,
-        or as 1 / size. Where it does, `noise` is that of the whole space.
+    law : {"constant", "falling", "both"}
+        How a learned noise depends on a region's size: not at all, as 1 / sqrt(size), or a part of its variance
+        does. Where it does, `noise` is that of the whole space.
     beam : float
         Full width at half maximum of the beam where it is learned; else 0.
 

@@ -23,15 +23,13 @@ class NoiseLaw(NamedTuple):
     falls: float
     prior: float  # weight
     text: str  # for people, after the noise of the whole space
-    power: float = 1.0  # of one over the size, as which that variance falls
 
 
 CONSTANT = NoiseLaw("constant", 0.0, 0.6, "the same for all sizes")
 LAWS = (
     CONSTANT,
-    NoiseLaw("falling", 1.0, 0.15, "falling as 1/sqrt(size)"),
-    NoiseLaw("both", 0.5, 0.15, "a part the same for all sizes, a part falling as 1/sqrt(size)"),
-    NoiseLaw("inverse", 1.0, 0.1, "falling as 1/size", power=2.0),  # as of a mean whose sum is read with noise
+    NoiseLaw("falling", 1.0, 0.2, "falling as 1/sqrt(size)"),
+    NoiseLaw("both", 0.5, 0.2, "a part the same for all sizes, a part falling as 1/sqrt(size)"),
 )
 BY_NAME = {law.name: law for law in LAWS}
 
@@ -41,8 +39,8 @@ def relative_variances(law: str, sizes: Floats) -> Floats:
 
     What has no size counts as a region of the reference's.
     """
-    falls, power = BY_NAME[law].falls, BY_NAME[law].power
-    return np.asarray(1 - falls + falls * (REFERENCE / np.where(sizes > 0, sizes, REFERENCE)) ** power)
+    falls = BY_NAME[law].falls
+    return np.asarray(1 - falls + falls * REFERENCE / np.where(sizes > 0, sizes, REFERENCE))
 
 
 def differ(sizes: Floats) -> bool:
