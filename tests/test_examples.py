@@ -68,9 +68,10 @@ def test_rivals_say_so_where_botorch_is_not_installed_and_their_rows_stay(
     assert rivals.main("dna", 1, CENSUS) == rivals.ABSENT == pages.ABSENT
     assert "BoTorch is not installed: pip install 'zonal[arena]'" in capsys.readouterr().err
     monkeypatch.setattr(pages, "DOCS", tmp_path)
+    monkeypatch.setattr(pages, "code", lambda: "abc1234")
     page = tmp_path / "dna.md"
     page.write_text("above\n<!-- rivals -->\nold\n<!-- end of rivals -->\nbelow\n")
-    for printed, kept in ((None, "old"), ("new", "```text\nnew\n```")):
+    for printed, kept in ((None, "old"), ("new", "```text\nnew\n```\n\nMade with the code of commit abc1234.")):
         monkeypatch.setattr(pages, "run", lambda *words, own=printed: own)
         pages.main(["rivals:dna"])
         assert page.read_text().split("-->")[1].split("<!--")[0].strip() == kept

@@ -35,7 +35,8 @@ GROUPS = {
     "noise": "Noise that falls with the size of a region",
     "sparse": "Sparse signals, where region sensing comes from",
     "privacy": "Averages with noise added for privacy",
-    "corners": "Many axes, and very few measurements",
+    "axes": "Linear functions of six axes",
+    "few": "Eight measurements",
     "time": "How long to look",
     "travel": "Travel",
     "above": "The set above a threshold",
@@ -290,7 +291,7 @@ def linear() -> Case:
         return _tabled(space, averages, 0.3 * float(averages.std()))
 
     about = f"linear, slopes drawn from a normal distribution, {cells}^{d} cells, noise 0.3 std of the averages"
-    return Case("linear 6-D", "corners", about, (60,), (cells,) * d, draw)
+    return Case("linear 6-D", "axes", about, (60,), (cells,) * d, draw)
 
 
 def very_few() -> Case:
@@ -301,7 +302,7 @@ def very_few() -> Case:
         return _tabled(zn.Box([(0, 1)], smallest=1 / CELLS[1]), averages, 0.3 * float(averages.std()))
 
     about = f"Matern 5/2, lengthscale 0.15, {CELLS[1]} cells, noise 0.3 std of the averages"
-    return Case("smooth 1-D, eight", "corners", about, (8,), (CELLS[1],), draw)
+    return Case("smooth 1-D, eight", "few", about, (8,), (CELLS[1],), draw)
 
 
 def sparse(signals: int) -> Case:

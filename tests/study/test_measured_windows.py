@@ -116,7 +116,7 @@ def test_windows_are_corrected_retracted_told_late_and_explained_like_other_tria
     study.tell(trial, 0.5)
     study.correct(trial, 0.6)
     assert study.trials[trial.number].value == 0.6
-    assert "regions between the cells" in str(study.why(trial))
+    assert "windows between the cells" in str(study.why(trial))
     measured = study.measured
     study.retract(trial)
     assert study.measured == measured - 1

@@ -78,9 +78,11 @@ def test_it_is_decided_again_alike(study: zn.Study) -> None:
 def test_a_file_and_an_export_hold_it(study: zn.Study, tmp_path: Path) -> None:
     copy = zn.Study.replay(study.settings, study.events)
     copy.save(tmp_path / "a.db")
-    for other in (zn.Study.open(tmp_path / "a.db"), imported(exported(study).encode())):
+    stored = zn.Study.open(tmp_path / "a.db"), copy.events  # a file says what was recommended after each trial
+    carried = imported(exported(study).encode()), study.events
+    for other, events in (stored, carried):
         assert other.trials == study.trials
-        assert other.events == study.events
+        assert other.events == events
         np.testing.assert_allclose(other.tree.mean, study.tree.mean, rtol=1e-8)
 
 

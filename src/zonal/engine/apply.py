@@ -200,9 +200,16 @@ def _amend(state: State, event: events.Amended | events.Judged) -> None:
         variance = (event.sem or 0.0) ** 2 * weight
         difference = state.differences[event.number]._replace(variance=variance)
         state.differences = {**state.differences, event.number: difference}
-    state.fit_state = state.fit_state._replace(warned=False)  # the warning may have been due to the mistake
+    if not _is_doubt(event):
+        state.fit_state = state.fit_state._replace(warned=False)  # the warning may have been due to the mistake
     if problem.learner.learns and not state.ledger.total:
         _fit(state, events.Fitted(problem.learner.begin().fit, True))
+
+
+def _is_doubt(event: events.Amended | events.Judged) -> bool:
+    """Tell whether a reading only waits for a repeat, or counts again after one."""
+    waits = isinstance(event, events.SetAside) and event.waits
+    return waits or (isinstance(event, events.Reinstated) and event.by_rule)
 
 
 def _rewards_of(state: State, slot: int, history: Sequence[events.Transaction]) -> list[Reward]:
