@@ -42,7 +42,7 @@ DATA = Path(os.environ.get("ZONAL_DATA", ROOT.parent / "shared" / "data"))  # ta
 AGAIN = ("HOXB7",)  # proteins of which a run is played again
 PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")
 RESULTS = DOCS / "results"  # the regret of every run of some tables
-CHECKED = {"Zonal", "cost-aware"}  # contestants whose first runs are played again
+CHECKED = {"Zonal", "Zonal, told the plates", "cost-aware"}  # contestants whose first runs are played again
 CLOSE = 1e-9  # of regrets that are the same
 EXACT = 1e-7  # of the regret of the best region: rounding
 Regrets = dict[str, list[float]]  # by contestant, run by run
@@ -189,6 +189,10 @@ def application(page: str, table: str, runs: int) -> Regrets:
         plan = module.plan_of(*module.landscapes(data("dna_tfbind8_proteins.csv.gz"))[protein], signal)
     elif table == "by the clock":
         plan = example("telescope_time").clocked()
+    elif table == "interference":
+        plan = module.disturbed_plan()
+    elif table == "plates":
+        plan = module.plate_plan()
     else:
         plan = module.plans()[table]
     played = plan.play(runs, *plan.players.keys() & CHECKED, jobs=1)
@@ -285,11 +289,13 @@ TABLES = (
     Table("radio_telescope", "box: 64 pointings", "box", application),
     Table("radio_telescope", "a synthetic sky: 64 pointings", "a synthetic sky", application),
     Table("radio_telescope", "HEALPix: 36 pointings", "HEALPix", application, 2),
+    Table("radio_telescope", "box, with interference", "interference", application),
     Table("radio_telescope", "box, by the clock", "by the clock", application),
     Table("census", "official areas: 108 questions", "official areas", application),
     Table("census", "bisection: 108 questions", "bisection", application),
     Table("dna", "by prefix: 82 measurements for", "prefix", application),
     Table("dna", "by k-mers: 82 measurements for", "k-mers", application),
+    Table("dna", "by prefix, on plates of 12", "plates", application),
     *(
         Table("proteins", f"{signal} signal", f"{protein}, {signal}", application, int(protein in AGAIN))
         for signal in ("strong", "weak")

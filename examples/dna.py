@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from campaigns import Plan, keep, settled
+from plates import by_plates, on_plates
 
 import zonal as zn
 from zonal.plotting import column_width, plot_regrets, plot_tree
@@ -94,6 +95,11 @@ def plans(share: float = SHARE) -> dict[str, Plan]:
     return made
 
 
+def plate_plan(share: float = SHARE) -> Plan:
+    """Return what is compared on plates, by prefix."""
+    return on_plates(by_prefix(), round(share * 4**FIXED), RELATIVE, assay)
+
+
 def main(runs: int, share: float, out: str, results: Path | None) -> None:
     """Compare Zonal with three ways to do without it, and draw a campaign by prefix."""
     with column_width():
@@ -108,6 +114,7 @@ def main(runs: int, share: float, out: str, results: Path | None) -> None:
                 plot_tree(plan.first("Zonal"), axes[0])
                 axes[0].set_title("the tree of prefixes that Zonal grew: measured (dots), found (green)", pad=22)
         figure.savefig(out, dpi=110)
+    by_plates(plate_plan(share), runs, results)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from campaigns import Plan, halving, keep, settled, smallest
+from interference import among_transmitters, with_interference
 from skies import box, healpix_tree, made_sky, radiometer
 from telescope_time import by_the_clock
 
@@ -40,6 +41,11 @@ def plans(share: float = SHARE) -> dict[str, Plan]:
     return {name: Plan(sky, *effort(name, sky, share), contestants(sky.space)) for name, sky in skies.items()}
 
 
+def disturbed_plan(share: float = SHARE) -> Plan:
+    """Return what is compared among transmitters, with the pointings of the box."""
+    return among_transmitters(*effort("box", box(datasets.sky()), share))
+
+
 def main(runs: int, share: float, out: str, results: Path | None) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
     with column_width():
@@ -58,6 +64,7 @@ def main(runs: int, share: float, out: str, results: Path | None) -> None:
             draw(studies["Zonal"], landscape, sky, name)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)
+    with_interference(disturbed_plan(share), runs, results)
     by_the_clock(runs, share, results)
 
 

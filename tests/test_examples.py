@@ -22,10 +22,12 @@ CENSUS = ROOT.parent / "shared" / "data" / "census_au_sa2.csv"
 PEOPLE = ["one level", "greedy descent", "random"]
 PLAYERS = ["Zonal", "Zonal, UCB", "Zonal, GPOO", *PEOPLE]
 IN_THE_SKY = 3 * [*PLAYERS, "halving"]
+AMONG_TRANSMITTERS = ["Zonal", "believing every reading", "no transmitters"]
+ON_PLATES = ["Zonal, told the plates", "Zonal, not told", "no background"]
 NAMES = {
-    "radio_telescope": [*IN_THE_SKY, "cost-aware", "cost-unaware", "tour"],
+    "radio_telescope": [*IN_THE_SKY, *AMONG_TRANSMITTERS, "cost-aware", "cost-unaware", "tour"],
     "census": [*PLAYERS, "Zonal", *PEOPLE],
-    "dna": [*PLAYERS, "Zonal", *PEOPLE],
+    "dna": [*PLAYERS, "Zonal", *PEOPLE, *ON_PLATES],
 }
 RIVALS = {  # in the second block of a page, with fewer runs
     "radio_telescope": ["BoTorch", "BoTorch, matched prior"],
