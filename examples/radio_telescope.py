@@ -76,7 +76,7 @@ def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None
     else:
         x, y, z = landscape.space.features.T
         values = [landscape.average(landscape.space.region([row])) for row in landscape.space.rows]
-        shown = ax.scatter(np.degrees(np.arctan2(y, x)), z, c=values, cmap="cividis", s=66, marker="D", lw=0)
+        shown = ax.scatter(np.degrees(np.arctan2(y, x)), z, c=values, cmap="viridis", s=66, marker="D", lw=0)
         seen, best = np.array([trial.region.center for trial in study.trials]), smallest(study).center
         ax.scatter(np.degrees(np.arctan2(seen[:, 1], seen[:, 0])), seen[:, 2], s=30, fc="none", ec="#D55E00")
         place = np.degrees(np.arctan2(best[1], best[0])), best[2]

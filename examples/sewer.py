@@ -169,7 +169,7 @@ def draw(study: zn.Study, truth: Landscape, ax: plt.Axes, kind: str) -> None:
     """Draw the concentrations, the manholes that were sampled and the junction found."""
     network = study.space
     values = [truth.average(network.region([row])) for row in network.rows]
-    shown = ax.scatter(*network.features.T, c=values, cmap="cividis", s=9, norm="log")
+    shown = ax.scatter(*network.features.T, c=values, cmap="viridis", s=9, norm="log")
     sampled = np.array([trial.region.center for trial in study.trials])
     ax.scatter(*sampled.T, s=40, fc="none", ec="#D55E00")
     ax.scatter(*campaigns.smallest(study).center, s=170, marker="*", color="#009E73", ec="white")
