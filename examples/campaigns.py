@@ -116,6 +116,7 @@ def keep(path: Path | None, table: str, rehearsal: Rehearsal) -> None:
     tables = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     tables[table] = {who: own.regrets.tolist() for who, own in rehearsal.campaigns.items()}
     lines = [f" {json.dumps(name)}: {json.dumps(runs)}" for name, runs in sorted(tables.items())]
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
