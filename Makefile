@@ -120,8 +120,8 @@ arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stop
 	@$(BIN)/python -m benchmarks.arena $(ARENA)
 
 reliability: $(READY) ## play thousands of campaigns, resumed where it stopped; renew docs/reliability.md and its diagram
-	@nice -n 10 $(BIN)/python -m benchmarks.reliability play benchmarks/results/reliability.jsonl $(RELIABILITY)
-	@$(BIN)/python -m benchmarks.reliability page benchmarks/results/reliability.jsonl
+	@nice -n 10 $(BIN)/python -m benchmarks.reliability play docs/results/reliability.csv $(RELIABILITY)
+	@$(BIN)/python -m benchmarks.reliability page docs/results/reliability.csv
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python -m benchmarks.speed

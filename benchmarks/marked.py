@@ -19,3 +19,9 @@ def put(name: str, text: str, page: Path = PAGE) -> None:
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, rest = page.read_text(encoding="utf-8").split(begin)
     page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+def between(name: str, page: Path = PAGE) -> str:
+    """Return what stands between the marks of a page."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    return page.read_text(encoding="utf-8").split(begin)[1].split(end)[0].strip()

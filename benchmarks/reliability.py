@@ -2,12 +2,13 @@
 
 ``python -m benchmarks.reliability play FILE`` plays campaigns of the default, told nothing (or what a user would
 know), and writes a line each; it goes on where it stopped. ``... table FILE`` prints shares by class and N, and
-``... page FILE`` makes docs/reliability.md and its diagram.
+``... page FILE`` makes docs/reliability.md and its diagram. The page's campaigns are kept beside it, in
+docs/results/reliability.csv; start a new file when decisions or statements have changed.
 """
 
 from __future__ import annotations
 
-import json
+import csv
 import warnings
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,6 +27,7 @@ SAME = 1.2  # N that differ by no more have the same colour
 WITHIN = 1.6449  # standard deviations either side that hold 90 %
 AHEAD = 5  # measurements of the outlook
 Task = tuple[str, int, int, int]  # class, N, run, seed
+COUNTED, SAID = ("N", "run", "seed"), ("error", "std", "gap", "regret", "probability", "best", "promised", "came")
 
 
 def campaign(task: Task) -> dict[str, Any]:
@@ -68,8 +70,27 @@ def _measure(study: Any, measure: Any, together: int) -> None:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the campaigns of a file."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_parsed(row) for row in csv.DictReader(file)]
+
+
+def in_order(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return campaigns in an order that does not depend on when they were played."""
+    return sorted(lines, key=lambda line: (line["class"], line["N"], line["seed"], line["run"]))
+
+
+def _parsed(row: dict[str, str]) -> dict[str, Any]:
+    """Return a campaign from its row."""
+    counted = {name: int(row[name]) for name in COUNTED}
+    return {"class": row["class"], **counted, **{name: float(row[name]) for name in SAID}}
+
+
+def row_of(line: dict[str, Any]) -> dict[str, str]:
+    """Return the row of a campaign, with six digits."""
+    counted = {name: str(line[name]) for name in ("class", *COUNTED)}
+    return {**counted, **{name: f"{float(line[name]):.6g}" for name in SAID}}
 
 
 @click.group()
@@ -101,9 +122,12 @@ def play(path: Path, classes: Any, runs: int, seed: int, wanted: Any, processes:
         if (not wanted or number in wanted) and (name, number, run, seed) not in known
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file, get_context("fork").Pool(processes) as pool:
+    with path.open("a", encoding="utf-8", newline="") as file, get_context("fork").Pool(processes) as pool:
+        writer = csv.DictWriter(file, ("class", *COUNTED, *SAID), lineterminator="\n")
+        if not known:
+            writer.writeheader()
         for said in pool.imap_unordered(campaign, tasks):
-            file.write(json.dumps(said) + "\n")
+            writer.writerow(row_of(said))
             file.flush()
 
 
@@ -119,16 +143,24 @@ def table(path: Path, other: Path | None) -> None:
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 def page(path: Path) -> None:
     """Make docs/reliability.md and its diagram."""
-    lines = read(path)
+    lines = in_order(read(path))
     draw(lines, PAGE.parent / "images" / "reliability.png")
-    marked.put("by class", marked.table(*_table(lines, [])), PAGE)
-    marked.put("P(best)", marked.table(*_bins(lines)), PAGE)
-    marked.put("outlook", marked.table(*_outlooks(lines)), PAGE)
+    for name, text in blocks(lines).items():
+        marked.put(name, text, PAGE)
+
+
+def blocks(lines: list[dict[str, Any]]) -> dict[str, str]:
+    """Return what stands between the marks of the page."""
     seeds = ", ".join(map(str, sorted({line["seed"] for line in lines})))
     total = f"{len(lines)} campaigns, seed {seeds}. Of {len(lines)} intervals {intervals(lines).mean():.0%} held, "
-    marked.put("all", f"{total}of the gaps {gaps(lines).mean():.0%}.", PAGE)
     below = [f"{name} ({', '.join(what)})" for name, what in shortfalls(lines).items()]
-    marked.put("below", "\n".join(f"- {text}" for text in below) or "None.", PAGE)
+    return {
+        "all": f"{total}of the gaps {gaps(lines).mean():.0%}.",
+        "by class": marked.table(*_table(lines, [])),
+        "below": "\n".join(f"- {text}" for text in below) or "None.",
+        "P(best)": marked.table(*_bins(lines)),
+        "outlook": marked.table(*_outlooks(lines)),
+    }
 
 
 def column(lines: list[dict[str, Any]], name: str) -> Any:

@@ -12,7 +12,7 @@ Each page is renewed by one command alone:
 - `python docs/make_gradients.py`: gradients
 - `python -m benchmarks.half`, as docs/method.md says: its tables of half the measurements, parts and bars
 - `make arena`: arena, which is compared with docs/arena.json alone; then `make readme`: the table in README.md
-- `make reproduction`: reproduction; `make reliability`: reliability, which is not checked
+- `make reproduction`: reproduction; `make reliability`: reliability
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ RESULTS = DOCS / "results"  # the regret of every run of some tables
 CHECKED = {"Zonal", "Zonal, told the plates", "cost-aware"}  # contestants whose first runs are played again
 CLOSE = 1e-9  # of regrets that are the same
 EXACT = 1e-7  # of the regret of the best region: rounding
+SHOWN = 1e-4  # of what reliability.csv has six digits of
+AGAIN_AT = 20  # measurements of the campaigns that are played again for reliability
 Regrets = dict[str, list[float]]  # by contestant, run by run
 
 
@@ -306,6 +308,33 @@ TABLES = (
 )
 
 
+def block_difference(page: str, name: str, table: str) -> str:
+    """Return how what stands between two marks of a page differs from a table; "" if it does not."""
+    from benchmarks import marked
+
+    shown = marked.between(name, DOCS / f"{page}.md").splitlines()
+    for line, made in zip_longest(shown, table.splitlines(), fillvalue=""):
+        if line != made:
+            return f"{name} shows {line}; by docs/results it is {made}"
+    return ""
+
+
+def reliability() -> str:
+    """Return how docs/reliability.md differs from its file, or the file from what is played now."""
+    from benchmarks import reliability as play
+
+    lines = play.in_order(play.read(RESULTS / "reliability.csv"))
+    for name, table in play.blocks(lines).items():
+        if differs := block_difference("reliability", name, table):
+            return differs
+    for then in (line for line in lines if line["run"] == 0 and line["N"] == AGAIN_AT):
+        now = play.campaign((then["class"], then["N"], 0, then["seed"]))
+        for name in play.SAID:
+            if not np.isclose(now[name], then[name], rtol=SHOWN, atol=SHOWN):
+                return f"{name} of {then['class']} was {then[name]}; now it is {now[name]:.6g}"
+    return ""
+
+
 def half() -> str:
     """Return how the tables of docs/method.md differ from their files, or a file from what is played now."""
     from benchmarks import half as play
@@ -314,11 +343,8 @@ def half() -> str:
         ("half", play.comparison(RESULTS / "half.jsonl")),
         ("parts", play.parts_table(RESULTS / "parts")),
     ):
-        page = (DOCS / "method.md").read_text(encoding="utf-8")
-        shown = page.split(f"<!-- begin {name} -->")[1].split(f"<!-- end {name} -->")[0]
-        for line, made in zip_longest(shown.strip().splitlines(), table.splitlines(), fillvalue=""):
-            if line != made:
-                return f"{name} shows {line}; by docs/results it is {made}"
+        if differs := block_difference("method", name, table):
+            return differs
     for path in (RESULTS / "half.jsonl", play.part_of(RESULTS / "parts", "as it is")):
         for (function, budget), runs in play.read(path).items():
             if budget < play.PAPER:
@@ -346,6 +372,7 @@ def main(wanted: list[str]) -> int:
     every: tuple[Table | Row, ...] = (*TABLES, *ROWS)
     checks = [(row.page, f"{row.above}, {row.name}", row.difference) for row in every]
     checks += [("arena", "the whole page", arena), ("method", "half and parts", half)]
+    checks += [("reliability", "the whole page", reliability)]
     failed = 0
     for page, row, difference in checks:
         if wanted and not any(page.startswith(name) for name in wanted):

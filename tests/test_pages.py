@@ -90,3 +90,17 @@ def test_data_that_is_not_here_is_no_failure(
 
 def test_the_arena_is_what_its_results_give() -> None:
     assert pages.arena() == ""
+
+
+def test_the_page_on_reliability_is_what_its_file_gives_and_a_change_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = pages.import_module("benchmarks.reliability")
+    then = {
+        (line["class"], line["N"], line["run"], line["seed"]): line
+        for line in play.read(pages.RESULTS / "reliability.csv")
+    }
+    monkeypatch.setattr(play, "campaign", lambda task: then[task])
+    assert pages.reliability() == ""
+    monkeypatch.setattr(play, "campaign", lambda task: {**then[task], "gap": 7.77})
+    assert "now it is 7.77" in pages.reliability()

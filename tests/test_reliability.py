@@ -46,6 +46,16 @@ def test_what_comes_true_too_seldom_is_named() -> None:
     assert "62% of gaps" in reliability.shortfalls(lines)["f1"]
 
 
+def test_a_file_of_campaigns_is_read_as_it_was_written(tmp_path: Path) -> None:
+    lines = [line("f1", 12, run, error=1 / 3, best=run % 2 == 0) for run in range(3)]
+    path = tmp_path / "campaigns.csv"
+    rows = [reliability.row_of(one) for one in reversed(lines)]
+    path.write_text("\n".join(map(",".join, [rows[0], *(row.values() for row in rows)])) + "\n", encoding="utf-8")
+    back = reliability.in_order(reliability.read(path))
+    assert back == [{**one, "error": 0.333333, "best": float(one["best"])} for one in lines]
+    assert reliability.blocks(back) == reliability.blocks(lines)
+
+
 def test_the_page_is_made_from_the_campaigns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "reliability.md"
     page.write_text(reliability.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
@@ -53,6 +63,6 @@ def test_the_page_is_made_from_the_campaigns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(reliability, "PAGE", page)
     lines = [line("f1", number, run, best=run % 2 == 0) for number in numbers("f1") for run in range(10)]
     reliability.draw(lines, tmp_path / "images" / "reliability.png")
-    marked.put("P(best)", marked.table(*reliability._bins(lines)), page)
+    marked.put("P(best)", reliability.blocks(lines)["P(best)"], page)
     assert "| 0.95 | 0.50 ± 0.08 | 40 |" in page.read_text(encoding="utf-8")
     assert (tmp_path / "images" / "reliability.png").stat().st_size > 10_000
