@@ -2,9 +2,9 @@
 
     python -m benchmarks.beams --runs 20 --seed 73000
 
-Functions are random waves on a line, everything else is learned too. The same campaign is played by a study that is
-told the width of the beam and by one that is not; regret is that of the recommended region as the true beam sees
-it, in standard deviations of the function.
+Functions are random waves on a line, everything else is learned too. The same campaign is played by a study that
+is told the width of the beam and by one that is not; regret is that of the recommended region as the true beam
+sees it, in standard deviations of the function.
 """
 
 from __future__ import annotations

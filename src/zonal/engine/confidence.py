@@ -247,9 +247,10 @@ def _given(
         slopes = np.linalg.solve(joint, cross.T)
         left = np.sqrt(np.maximum(view.std[rest] ** 2 - np.sum(cross.T * slopes, axis=0), 0.0))
         drawn = view.mean[rest] + (draws - view.mean[rows]) @ slopes
-    normal = tails == math.inf
-    own = rng.standard_normal(drawn.shape) if normal else rng.standard_t(tails, drawn.shape)
-    drawn += left * (own if normal else own * math.sqrt(1 - 2 / tails))  # of variance one
+    if tails == math.inf:
+        drawn += left * rng.standard_normal(drawn.shape)
+    else:
+        drawn += left * rng.standard_t(tails, drawn.shape) * math.sqrt(1 - 2 / tails)  # of variance one
     return drawn + _best_inside(view, rest, within, len(drawn), rng, tails)
 
 

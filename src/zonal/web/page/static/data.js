@@ -26,27 +26,33 @@ export class StudyData {
   async readTrials() {
     this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`);
   }
-  /** What changes with an event: the head, the values, new rows of the tree, the trials. */
+  /** What changes with an event: the head, the values, new rows of the tree, the trials; taken in all at once. */
   async read() {
-    const rows = () => get(`${this.base}/shape?from=${this.size}`);
-    const [head, shape, first] = await Promise.all([get(this.base), rows(), get(`${this.base}/values`)]);
-    let values = first;
-    this.grow(shape);
-    await this.readTrials();
-    const named = [...head.pending, ...(head.best ?? [])]
-      .map((entry) => entry.region.row)
-      .concat(this.trials.row);
+    const from = this.size;
+    const rows = (size) => get(`${this.base}/shape?from=${size}`);
+    const [head, first, early] = await Promise.all([get(this.base), rows(from), get(`${this.base}/values`)]);
+    const parts = [first],
+      trials = await get(`${this.base}/trials`);
+    let values = early,
+      size = from + first.parent.length;
+    const named = [...head.pending, ...(head.best ?? [])].map((entry) => entry.region.row).concat(trials.row);
     const last = named.reduce((most, row) => Math.max(most, row ?? 0), 0);
-    for (let tries = 1; values.count.length !== this.size || this.size <= last; tries++) {
+    for (let tries = 1; values.count.length !== size || size <= last; tries++) {
       // somebody wrote between two answers
       if (tries % 5 === 0) {
         // or put another file in its place
         Object.assign(this, { shape: undefined, size: 0 });
         return this.read();
       }
-      if (this.size < Math.max(values.count.length, last + 1)) this.grow(await rows());
-      if (values.count.length !== this.size) values = await get(`${this.base}/values`);
+      if (size < Math.max(values.count.length, last + 1)) {
+        parts.push(await rows(size));
+        size += parts.at(-1).parent.length;
+      }
+      if (values.count.length !== size) values = await get(`${this.base}/values`);
     }
+    if (this.size !== from) return this.read(); // somebody else took rows in meanwhile
+    parts.forEach((part) => this.grow(part));
+    this.trials = trials;
     this.values = values;
     this.take(head);
   }
