@@ -71,7 +71,7 @@ def draw(name: str, axes: int, parts: int, run: int, rng: Rng) -> Problem:
 def steps(run: int, rng: Rng) -> Problem:
     """Return a function of eight plateaus."""
     edges, heights = np.sort(rng.uniform(size=7)), rng.standard_normal(8)
-    values = heights[np.searchsorted(edges, (np.arange(256) + 0.5) / 256)]
+    values = heights[np.searchsorted(edges, (np.arange(1024) + 0.5) / 1024)]
     return on_table(from_table(cells(1, 256), values), lambda _: NOISES[run % 2], rng, 1.0)
 
 
@@ -95,10 +95,10 @@ def uneven(run: int, rng: Rng) -> Problem:
 def relative(run: int, rng: Rng) -> Problem:
     """Return a positive draw whose noise is a share of the value."""
     function, errors = rng.spawn(2)
-    space = cells(1, 256)
-    normal = model_of(space, zn.Matern(1.0, LENGTHSCALES[run % 3]), None, "maximize").draw(function).landscape
-    values = np.exp([0.7 * normal.average(cell) for cell in space.partition.leaf_regions(8)])
-    landscape = from_table(space, values)
+    fine = cells(1, 1024)
+    normal = model_of(fine, zn.Matern(1.0, LENGTHSCALES[run % 3]), None, "maximize").draw(function).landscape
+    values = np.exp([0.7 * normal.average(cell) for cell in fine.partition.leaf_regions(10)])
+    landscape = from_table(cells(1, 256), values)
     return on_table(landscape, lambda region: 0.15 * landscape.average(region), errors, float(np.std(values)))
 
 

@@ -219,3 +219,23 @@ def test_a_space_that_has_a_smallest_region_stays_as_it_is(space: Any) -> None:
 def test_what_cannot_be_drawn_is_refused_with_a_fix(space: Any, kernel: Any, complaint: str) -> None:
     with pytest.raises(zn.InvalidInput, match=complaint):
         model_of(space, kernel, None, "maximize")
+
+
+# Between the cells.
+
+
+def test_windows_between_the_cells_of_a_draw_have_their_own_averages() -> None:
+    space, kernel = zn.Box([(0, 1)] * 2, smallest=1 / 8), zn.RBF(1.0, 0.1)
+    model, rng = model_of(space, kernel, None, "maximize"), np.random.default_rng(0)
+    region = space.region([(3 / 16, 5 / 16), (1 / 4, 3 / 8)])  # half a cell off the grid, of one cell's size
+    averages = [model.draw(rng).landscape.average(region) for _ in range(2000)]
+    exact = zn.Study(space, budget=1, kernel=kernel, noise=0.1).predict([region]).std[0] ** 2
+    assert np.var(averages) == pytest.approx(exact, rel=0.1)  # of two halves of flat cells it would be 0.8 of it
+
+
+def test_smallest_regions_of_large_spaces_are_not_divided() -> None:
+    space = zn.Box([(0, 1)] * 4, smallest=1 / 16)
+    values = model_of(space, zn.RBF(1.0, 0.3), None, "maximize").draw(np.random.default_rng(0)).landscape
+    corner = space.cell((space.max_depth() or 0, 0))
+    halves = [space.region([(0, width), *[(0, 1 / 16)] * 3]) for width in (1 / 32, 1 / 16)]
+    assert values.average(halves[0]) == pytest.approx(values.average(corner))

@@ -1,6 +1,7 @@
-"""Functions drawn from a model: the joint averages of all smallest regions, as tables.
+"""Functions drawn from a model: joint averages over smallest regions, or finer parts, as tables.
 
-Kernels are sums of products over axes, so a function on a grid of cells is a sum of products too: one root of a
+Windows lie between smallest regions, so these are divided where there is room: a function that is flat within them
+would be another one than the model's. Kernels are sums of products over axes, so a function on a grid of cells is a sum of products too: one root of a
 covariance per axis, however many cells there are. For motifs, the values of pieces are drawn and added up along
 the sequence. Values of members are drawn from their features. This module must not know studies or policies.
 """
@@ -36,6 +37,7 @@ KernelLike = Kernel | Callable[[Floats, Floats], ArrayLike]  # or a function of 
 Piece = tuple[list[Floats], list[int]]
 
 MAX_CELLS = 65_536
+FINER = (4, 2)  # parts of a smallest region along each continuous axis, as many as there is room for
 MAX_MEMBERS = 4096
 SLACK = (1e-10, 1e-8)  # of the variance, added since rounding makes covariances of smooth functions singular
 TRIED = 200  # members on which a user's kernel function is tested
@@ -62,7 +64,7 @@ class Prior:
         kernel = drawn_kernel(self.space, self.std, rng) if self.kernel is None else self.kernel
         terms = _roots(self.space, kernel) if self.kernel is None else self._roots
         with one_thread():
-            values = np.sum([_sample(pieces, _cells(self.space), rng) for pieces in terms], axis=0)
+            values = np.sum([_sample(pieces, _parts(self.space), rng) for pieces in terms], axis=0)
         if isinstance(self.space, FiniteSpace):
             values = values[self.space.place]
         return Drawn(kernel, from_table(self.space, values, direction=self.direction))
@@ -114,6 +116,19 @@ def _cells(space: SearchSpace) -> list[int]:
     return [axis.places or number for axis, number in zip(space.axes, pieces, strict=True)]
 
 
+def _parts(space: SearchSpace) -> list[int]:
+    """Return into how many equal parts each axis is divided for a draw, or the number of members."""
+    cells = _cells(space)
+    if not isinstance(space, FiniteSpace):
+        for finer in FINER:
+            parts = [
+                number if axis.places else finer * number for axis, number in zip(space.axes, cells, strict=True)
+            ]
+            if math.prod(parts) <= MAX_CELLS:
+                return parts
+    return cells
+
+
 def drawn_kernel(space: SearchSpace, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors used in learning."""
     symbols = np.array([j not in space.continuous_axes for j in range(space.d)])
@@ -127,7 +142,7 @@ def drawn_kernel(space: SearchSpace, std: float, rng: np.random.Generator) -> Ke
 
 
 def _roots(space: SearchSpace, kernel: Kernel) -> list[list[Piece]]:
-    """Return roots of the covariance of all smallest parts, for every term of the kernel."""
+    """Return roots of the covariance of all parts drawn, for every term of the kernel."""
     with one_thread():
         if isinstance(space, FiniteSpace):
             frame_of(space, Mean()).covariance(kernel)  # raises if it does not suit the space
@@ -138,7 +153,7 @@ def _roots(space: SearchSpace, kernel: Kernel) -> list[list[Piece]]:
 def _roots_of_term(space: AxisSpace, kernel: Kernel, term: Term) -> list[Piece]:
     if isinstance(term, Motif):
         return _roots_of_pieces(space, kernel, term)
-    along = zip(space.axes, _cells(space), factors(term, space.axes), strict=True)
+    along = zip(space.axes, _parts(space), factors(term, space.axes), strict=True)
     roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
