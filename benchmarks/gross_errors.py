@@ -73,10 +73,11 @@ def stand_in(name: str, rng: np.random.Generator) -> problems.Problem:
     fine = (np.arange(4 * cells) + 0.5) / (4 * cells) * 2 * HALF - HALF
     x = np.stack(np.meshgrid(fine, fine, indexing="ij"), axis=-1) - shift
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    averages = KINDS[name](x @ turn).reshape(cells, 4, cells, 4).mean(axis=(1, 3))
+    values = KINDS[name](x @ turn)
+    averages = values.reshape(cells, 4, cells, 4).mean(axis=(1, 3))
     space = zn.Box([(-HALF, HALF)] * 2, smallest=2 * HALF / cells)
     noise = 0.1 * float(averages.std())
-    landscape = from_table(space, averages)
+    landscape = from_table(space, values)
     return problems.Problem(space, averages, lambda noises: landscape.simulate(noise, noises), noise)
 
 

@@ -181,9 +181,9 @@ class Case:
         return math.prod(self.shape)
 
 
-def _tabled(space: Any, averages: Floats, noise: Noise) -> Problem:
-    """Return the problem of a table of the averages of all smallest cells."""
-    landscape = from_table(space, averages)
+def _tabled(space: Any, averages: Floats, noise: Noise, finer: Floats | None = None) -> Problem:
+    """Return the problem of a table of the averages of all smallest cells, or of finer ones within these."""
+    landscape = from_table(space, averages if finer is None else finer)
     return Problem(space, averages, lambda rng: landscape.simulate(noise, rng), noise)
 
 
@@ -218,17 +218,18 @@ def bbob(name: str, d: int) -> Case:
         shift = rng.uniform(WINDOW - 5, 5 - WINDOW, d)
         sign = rng.choice([-1.0, 1.0], d)
         corners = np.stack(np.meshgrid(*[np.arange(cells)] * d, indexing="ij"), axis=-1).reshape(-1, d)
-        total = np.zeros(len(corners))
-        for inside in _design(d):
-            total -= np.array(f(sign * WINDOW * (2 * (corners + inside) / cells - 1) + shift))
-        averages = (total / len(_design(d))).reshape((cells,) * d)
+        points = [sign * WINDOW * (2 * (corners + inside) / cells - 1) + shift for inside in _design(d)]
+        values = -np.stack([np.array(f(own)) for own in points], axis=-1)
+        averages = values.mean(axis=-1).reshape((cells,) * d)
         space = zn.Box([(-WINDOW, WINDOW)] * d, smallest=2 * WINDOW / cells)
-        return _tabled(space, averages, 0.1 * float(averages.std()))
+        finer = values.reshape(cells, cells, 4, 4).swapaxes(1, 2).reshape(4 * cells, -1) if d == 2 else None
+        return _tabled(space, averages, 0.1 * float(averages.std()), finer)
 
     seen = "4 x 4 points" if d == 2 else "8 points"
     about = f"BBOB F{BBOB[name]}, {cells}^{d} cells, averages of {seen} a cell, noise 0.1 std of the averages"
     budgets, group = ((20, 40, 80), "peers") if d == 2 else ((40, 80), "bbob5")
-    return Case(f"{name} {d}-D", group, about, budgets, (cells,) * d, draw)
+    revision = 2 if d == 2 else 1  # windows between the cells see the finer table
+    return Case(f"{name} {d}-D", group, about, budgets, (cells,) * d, draw, revision=revision)
 
 
 def _design(d: int) -> Floats:
