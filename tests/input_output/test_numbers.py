@@ -33,7 +33,7 @@ def test_a_mean_comes_with_its_doubt_and_unit() -> None:
     ("chance", "shown"),
     [
         (1.0, "> 99 %"), (0.9951, "> 99 %"), (0.99, "99 %"), (0.5, "50 %"), (0.0051, "1 %"), (0.001, "< 1 %"),
-        (0.0, "< 1 %"), (math.nan, ""),
+        (0.005, "< 1 %"), (0.0, "< 1 %"), (math.nan, ""),
     ],
 )  # fmt: skip
 def test_no_chance_reads_as_certainty(chance: float, shown: str) -> None:

@@ -28,6 +28,7 @@ DRAWS = 2000
 DRAWS_OF_BEST = 8000  # where many regions may be the best, each rarely
 MAX_RIVALS = 256  # regions drawn jointly with the recommended one; all others given these
 JITTER = 1e-8  # of the prior variance
+LOST = 1e-12  # of the largest variance: what rounding may take of others
 NOBODY: Rows = np.array([], dtype=np.intp)
 HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
 
@@ -103,7 +104,8 @@ def standings(
     joint = promising if tails == math.inf else promising[tree.count[promising] > 0]
     compared = np.sort(np.append(joint[:MAX_RIVALS], rows[0]))
     rest = np.sort(promising[~np.isin(promising, compared)])
-    more = rows[~np.isin(rows, compared)]
+    answers = rows[np.isin(rows, rest)]  # drawn once: no region is its own rival
+    more = rows[~np.isin(rows, np.append(compared, answers))]
     among = np.append(compared, more)
 
     def inside(leaves: Rows, answers: Rows) -> Floats:
@@ -116,12 +118,14 @@ def standings(
 
     by_view = _draws(views, compared, inside(among, np.append(more, rows[0])), more)
     tops = [draw[:, : len(compared)].max(axis=1) for _, draw in by_view]
+    parts = [draw for _, draw in by_view]
     if len(rest):
-        rng, numbers = np.random.default_rng(4), inside(rest, NOBODY)
+        rng, numbers, places = np.random.default_rng(4), inside(rest, NOBODY), np.searchsorted(rest, answers)
         for at, (view, draw) in enumerate(by_view):
             others = _given(view, compared, draw[:, : len(compared)], rest, numbers, rng, tails)
             tops[at] = np.maximum(tops[at], others.max(axis=1))
-    draws, top = np.concatenate([draw for _, draw in by_view]), np.concatenate(tops)
+            parts[at] = np.column_stack([draw, others[:, places]])
+    among, draws, top = np.append(among, answers), np.concatenate(parts), np.concatenate(tops)
     standings = []
     for k, row in enumerate(rows):
         draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
@@ -174,7 +178,7 @@ def _results(view: ModelView, rows: Rows, asked: Rows, draws: Floats) -> Floats:
     if view.results is None:
         return np.asarray(draws[:, at])
     joint, seen = view.covariance(rows, rows), view.seen(asked, rows)
-    joint[np.diag_indices(len(rows))] += _jitter(view)
+    joint[np.diag_indices(len(rows))] += _jitter(view, joint)
     with one_thread():
         slopes = np.linalg.solve(joint, seen.T)
         spread, vectors = eigh(view.seen_together(asked) - seen @ slopes)
@@ -192,8 +196,9 @@ class _Update:
 
     def __init__(self, view: ModelView, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
-            spread, vectors = eigh(view.seen_together(asked) + np.diag(view.noise[asked] ** 2 / times))
-            spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
+            together = view.seen_together(asked) + np.diag(view.noise[asked] ** 2 / times)
+            spread, vectors = eigh(together)
+            spread = np.maximum(spread, 0.0) + _jitter(view, together)  # the same as in the draws
             self._whiten = vectors / np.sqrt(spread)
             self._gain = self._whiten.T @ view.seen(asked, others)
         self._foreseen, self._mean = view.mean[asked], view.mean[others]
@@ -242,7 +247,7 @@ def _given(
 ) -> Floats:
     """Return draws of many other nodes, given draws of some; what these leave open is independent."""
     joint, cross = view.covariance(rows, rows), view.covariance(rest, rows)
-    joint[np.diag_indices(len(rows))] += _jitter(view)
+    joint[np.diag_indices(len(rows))] += _jitter(view, joint)
     with one_thread():
         slopes = np.linalg.solve(joint, cross.T)
         left = np.sqrt(np.maximum(view.std[rest] ** 2 - np.sum(cross.T * slopes, axis=0), 0.0))
@@ -290,7 +295,7 @@ def _draws(
             continue
         covariance = view.covariance(rows, rows)
         # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
-        covariance[np.diag_indices(len(rows))] += _jitter(view)
+        covariance[np.diag_indices(len(rows))] += _jitter(view, covariance)
         with one_thread():
             drawn = view.mean[rows] + normal @ np.linalg.cholesky(covariance).T
         if within is not None:
@@ -299,5 +304,6 @@ def _draws(
     return draws
 
 
-def _jitter(view: ModelView) -> float:
-    return JITTER * float(view.smallest + view.prior.max())
+def _jitter(view: ModelView, covariance: Floats) -> float:
+    """Return what is added to variances: more than rounding, also where all but the prior mean is known."""
+    return float(max(JITTER * (view.smallest + view.prior.max()), LOST * covariance.diagonal().max()))

@@ -309,7 +309,7 @@ def percent(chance: float) -> str:
     """Return a probability in per cent, never as 0 or 100, since it comes from a model and from draws."""
     if math.isnan(chance):
         return ""
-    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
+    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance <= 0.005 else f"{chance:.0%}".replace("%", " %")
 
 
 def short(value: object) -> str:
