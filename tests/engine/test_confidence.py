@@ -627,6 +627,22 @@ def test_of_a_leaf_that_can_be_split_the_best_region_within_counts() -> None:
     assert many - alone == pytest.approx(above, abs=0.3)
 
 
+def test_of_leaves_that_can_be_split_each_answer_is_one_region() -> None:
+    tree, view = _independent(6, smallest=False)
+    first, *others = standings(tree, [view], np.array([1, 2, 3]), 0.1, None, 600)
+    for other in others:
+        assert other.gap == pytest.approx(first.gap, rel=0.15)
+        assert other.probability_best == pytest.approx(first.probability_best, abs=0.02)
+
+
+def test_what_is_said_of_an_answer_does_not_depend_on_hopeless_ones_after_it() -> None:
+    tree, view = _independent(6, smallest=False)
+    mean = np.where(np.arange(7) > 4, -20.0, 0.0)
+    tree.mean, view = mean, replace(view, mean=mean)
+    alone = standings(tree, [view], np.array([1, 2]), 0.1, None, 600)
+    assert standings(tree, [view], np.array([1, 2, 5, 6]), 0.1, None, 600)[:2] == alone
+
+
 def test_where_regions_have_no_distances_those_not_measured_have_heavier_tails() -> None:
     tree, view = _independent(1000)
     normal, heavy = (standings(tree, [view], np.array([1]), 0.1, tails=tails)[0].gap for tails in (math.inf, 6.0))

@@ -8,7 +8,7 @@ same answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -104,35 +104,53 @@ def standings(
     joint = promising if tails == math.inf else promising[tree.count[promising] > 0]
     compared = np.sort(np.append(joint[:MAX_RIVALS], rows[0]))
     rest = np.sort(promising[~np.isin(promising, compared)])
-    answers = rows[np.isin(rows, rest)]  # drawn once: no region is its own rival
-    more = rows[~np.isin(rows, np.append(compared, answers))]
-    among = np.append(compared, more)
+    blocks = compared, rest, rows[~np.isin(rows, np.append(compared, rest))]  # the last are no rivals
+    places = [_place(blocks, row) for row in rows.tolist()]
+    of_compared, of_rest, of_rows = (_inside(tree, views[0], leaves, n_smallest) for leaves in (*blocks[:2], rows))
+    of_rows = np.minimum(of_rows, 1.0)  # an answer is one of the smallest regions in it
+    of_compared[compared == rows[0]] = of_rows[0]
+    best_of, rng = np.random.default_rng(5), np.random.default_rng(4)
+    one_of = [np.random.default_rng([6, k]) for k in range(len(rows))]
+    parts = []
+    for view, averages in _draws(views, compared, blocks[2]):
+        number, shared = len(averages), averages[:, : len(compared)]
+        drawn = shared + _best_inside(view, compared, of_compared, number, best_of)
+        given = others = np.zeros((number, 0))
+        if len(rest):
+            given = _given(view, compared, drawn, rest, rng, tails)
+            others = given + _best_inside(view, rest, of_rest, number, rng, tails)
+        nothing = np.full((number, max(len(blocks[2]), 2)), -np.inf)
+        second, best = np.partition(np.hstack([nothing, drawn, others]), -2, axis=1)[:, -2:].T
+        means, bests = (shared, given, averages[:, len(compared) :]), (drawn, others, nothing)
+        region, top, near = np.empty((3, len(rows), number))
+        for k, (block, at) in enumerate(places):
+            itself = bests[block][:, at]
+            inside = _best_inside(view, rows[k : k + 1], of_rows[k : k + 1], number, one_of[k])[:, 0]
+            region[k] = near[k] = means[block][:, at] + inside if k else itself
+            top[k] = np.maximum(np.where(itself == best, second, best), region[k])
+            if alike is not None:
+                beside = alike[k, compared] & (compared != rows[k])
+                near[k] = np.maximum(region[k], drawn[:, beside].max(axis=1, initial=-np.inf))
+        parts.append((region, top, near))
+    region, top, near = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return [
+        Standing(float(np.quantile(short, 1 - theta)), float(np.mean(is_best)))
+        for short, is_best in zip(top - region, near >= top, strict=True)
+    ]
 
-    def inside(leaves: Rows, answers: Rows) -> Floats:
-        """Return how many smallest regions compete in leaves that can be split, 1 in answers; 0 elsewhere."""
-        number, split = np.zeros(len(leaves)), tree.leaf[leaves] & ~tree.smallest[leaves]
-        if split.any():
-            share = views[0].weights(leaves[split]) / views[0].weights(np.zeros(1, dtype=np.intp))
-            number[split] = np.where(np.isin(leaves[split], answers), 1.0, np.maximum(n_smallest * share, 1.0))
-        return number
 
-    by_view = _draws(views, compared, inside(among, np.append(more, rows[0])), more)
-    tops = [draw[:, : len(compared)].max(axis=1) for _, draw in by_view]
-    parts = [draw for _, draw in by_view]
-    if len(rest):
-        rng, numbers, places = np.random.default_rng(4), inside(rest, NOBODY), np.searchsorted(rest, answers)
-        for at, (view, draw) in enumerate(by_view):
-            others = _given(view, compared, draw[:, : len(compared)], rest, numbers, rng, tails)
-            tops[at] = np.maximum(tops[at], others.max(axis=1))
-            parts[at] = np.column_stack([draw, others[:, places]])
-    among, draws, top = np.append(among, answers), np.concatenate(parts), np.concatenate(tops)
-    standings = []
-    for k, row in enumerate(rows):
-        draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
-        short = np.maximum(top, draws_of_row) - draws_of_row
-        near = draws_of_row if alike is None else draws[:, (among == row) | alike[k, among]].max(axis=1)
-        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(near >= top))))
-    return standings
+def _place(blocks: Sequence[Rows], row: int) -> tuple[int, int]:
+    """Return in which of some blocks a row is, and where."""
+    return next((at, int(np.argmax(block == row))) for at, block in enumerate(blocks) if row in block)
+
+
+def _inside(tree: Tree, view: ModelView, leaves: Rows, n_smallest: int) -> Floats:
+    """Return how many of the smallest regions are in leaves that can be split; 0 for other nodes."""
+    number, split = np.zeros(len(leaves)), tree.leaf[leaves] & ~tree.smallest[leaves]
+    if split.any():
+        share = view.weights(leaves[split]) / view.weights(np.zeros(1, dtype=np.intp))
+        number[split] = np.maximum(n_smallest * share, 1.0)
+    return number
 
 
 def times_best(views: list[ModelView], rows: Rows) -> tuple[Floats, Floats]:
@@ -242,9 +260,7 @@ def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 
 
-def _given(
-    view: ModelView, rows: Rows, draws: Floats, rest: Rows, within: Floats, rng: Rng, tails: float
-) -> Floats:
+def _given(view: ModelView, rows: Rows, draws: Floats, rest: Rows, rng: Rng, tails: float) -> Floats:
     """Return draws of many other nodes, given draws of some; what these leave open is independent."""
     joint, cross = view.covariance(rows, rows), view.covariance(rest, rows)
     joint[np.diag_indices(len(rows))] += _jitter(view, joint)
@@ -256,7 +272,7 @@ def _given(
         drawn += left * rng.standard_normal(drawn.shape)
     else:
         drawn += left * rng.standard_t(tails, drawn.shape) * math.sqrt(1 - 2 / tails)  # of variance one
-    return drawn + _best_inside(view, rest, within, len(drawn), rng, tails)
+    return drawn
 
 
 def _best_inside(
@@ -276,16 +292,15 @@ def _best_inside(
 
 
 def _draws(
-    views: list[ModelView], rows: Rows, within: Floats | None = None, more: Rows = NOBODY, number: int = DRAWS
+    views: list[ModelView], rows: Rows, more: Rows = NOBODY, number: int = DRAWS
 ) -> list[tuple[ModelView, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
-    For nodes of which `within` is not 0, the best of so many smallest regions in the node is drawn instead of its
-    average. Nodes in `more` are drawn too, after the others, and change no draw of these.
+    Nodes in `more` are drawn too, after the others, and change no draw of these.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * number).astype(int)
     numbers = np.diff(ends, prepend=0)
-    rng, best_of = np.random.default_rng(0), np.random.default_rng(5)
+    rng = np.random.default_rng(0)
     others = [np.random.default_rng([2, at]) for at in range(len(more))]
     rows, draws = np.append(rows, more), []
     for view, of_view in zip(views, numbers.tolist(), strict=True):
@@ -297,10 +312,7 @@ def _draws(
         # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
         covariance[np.diag_indices(len(rows))] += _jitter(view, covariance)
         with one_thread():
-            drawn = view.mean[rows] + normal @ np.linalg.cholesky(covariance).T
-        if within is not None:
-            drawn += _best_inside(view, rows, within, of_view, best_of)
-        draws.append((view, drawn))
+            draws.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
     return draws
 
 
