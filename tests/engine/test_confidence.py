@@ -674,3 +674,12 @@ def test_beyond_the_most_promising_regions_what_is_drawn_agrees_with_joint_draws
     fewer = study.recommend(on_grid=True)
     assert fewer.gap == pytest.approx(answer.gap, rel=0.2)
     assert fewer.probability_best == pytest.approx(answer.probability_best, abs=0.05)
+
+
+def test_beyond_the_most_promising_leaves_it_is_their_averages_that_are_given(monkeypatch: Any) -> None:
+    tree, view = _independent(300, smallest=False)
+    together = {"covariance": lambda one, other: np.where(np.equal.outer(one, other), 1.0, 0.9)}
+    view, rows = replace(view, **together), np.array([1])  # type: ignore[arg-type]
+    partly = standings(tree, [view], rows, 0.1, None, 10**9)[0]
+    monkeypatch.setattr("zonal.engine.confidence.MAX_RIVALS", 300)
+    assert partly.gap == pytest.approx(standings(tree, [view], rows, 0.1, None, 10**9)[0].gap, rel=0.1)

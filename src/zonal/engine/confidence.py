@@ -117,7 +117,7 @@ def standings(
         drawn = shared + _best_inside(view, compared, of_compared, number, best_of)
         given = others = np.zeros((number, 0))
         if len(rest):
-            given = _given(view, compared, drawn, rest, rng, tails)
+            given = _given(view, compared, shared, rest, rng, tails)
             others = given + _best_inside(view, rest, of_rest, number, rng, tails)
         nothing = np.full((number, max(len(blocks[2]), 2)), -np.inf)
         second, best = np.partition(np.hstack([nothing, drawn, others]), -2, axis=1)[:, -2:].T
@@ -261,7 +261,7 @@ def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
 
 
 def _given(view: ModelView, rows: Rows, draws: Floats, rest: Rows, rng: Rng, tails: float) -> Floats:
-    """Return draws of many other nodes, given draws of some; what these leave open is independent."""
+    """Return draws of many other averages, given those of some; what these leave open is independent."""
     joint, cross = view.covariance(rows, rows), view.covariance(rest, rows)
     joint[np.diag_indices(len(rows))] += _jitter(view, joint)
     with one_thread():
