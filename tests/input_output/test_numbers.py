@@ -18,6 +18,8 @@ from zonal.io.result_table import Listing, Probability, give_or_take, number, pe
         (math.nan, 0.1, ""),
         (math.inf, 0.1, "inf"),
         (2.0, math.inf, "2"),
+        (-0.0, 0.0, "0"),
+        (-0.0, 4567.0, "0"),
     ],
 )
 def test_a_number_has_two_digits_of_its_doubt(value: float, doubt: float, shown: str) -> None:
