@@ -124,7 +124,7 @@ def play(path: Path, classes: Any, runs: int, seed: int, wanted: Any, processes:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file, get_context("fork").Pool(processes) as pool:
         writer = csv.DictWriter(file, ("class", *COUNTED, *SAID), lineterminator="\n")
-        if not known:
+        if not file.tell():  # a run interrupted before its first campaign leaves the header alone
             writer.writeheader()
         for said in pool.imap_unordered(campaign, tasks):
             writer.writerow(row_of(said))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from benchmarks import marked, reliability
 from benchmarks.reliability_problems import CENSUS, CLASSES, numbers, problem
@@ -54,6 +55,15 @@ def test_a_file_of_campaigns_is_read_as_it_was_written(tmp_path: Path) -> None:
     back = reliability.in_order(reliability.read(path))
     assert back == [{**one, "error": 0.333333, "best": float(one["best"])} for one in lines]
     assert reliability.blocks(back) == reliability.blocks(lines)
+
+
+def test_a_file_that_has_only_its_header_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "campaigns.csv"
+    few = ["--class", "Matern 1/2, 16 cells", "--number", "12", "--processes", "1"]
+    for runs in (0, 1):
+        done = CliRunner().invoke(reliability.main, ["play", str(path), *few, "--runs", str(runs)])
+        assert done.exception is None
+    assert len(reliability.read(path)) == 1
 
 
 def test_the_page_is_made_from_the_campaigns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ import zonal as zn
 from benchmarks import outlook as benchmark
 from effort import tries
 from fingerprint import fingerprint
-from zonal.engine.confidence import outlook, standings
+from zonal.engine.confidence import MAX_RIVALS, outlook, standings
 from zonal.gp.stats import ObservationStats
 from zonal.kernels.base import Kernel
 from zonal.policies.base import ModelView
@@ -626,10 +627,44 @@ def test_of_a_leaf_that_can_be_split_the_best_region_within_counts() -> None:
     assert many - alone == pytest.approx(above, abs=0.3)
 
 
+def test_of_leaves_that_can_be_split_each_answer_is_one_region() -> None:
+    tree, view = _independent(6, smallest=False)
+    first, *others = standings(tree, [view], np.array([1, 2, 3]), 0.1, None, 600)
+    for other in others:
+        assert other.gap == pytest.approx(first.gap, rel=0.15)
+        assert other.probability_best == pytest.approx(first.probability_best, abs=0.02)
+
+
+def test_what_is_said_of_an_answer_does_not_depend_on_hopeless_ones_after_it() -> None:
+    tree, view = _independent(6, smallest=False)
+    mean = np.where(np.arange(7) > 4, -20.0, 0.0)
+    tree.mean, view = mean, replace(view, mean=mean)
+    alone = standings(tree, [view], np.array([1, 2]), 0.1, None, 600)
+    assert standings(tree, [view], np.array([1, 2, 5, 6]), 0.1, None, 600)[:2] == alone
+
+
 def test_where_regions_have_no_distances_those_not_measured_have_heavier_tails() -> None:
     tree, view = _independent(1000)
     normal, heavy = (standings(tree, [view], np.array([1]), 0.1, tails=tails)[0].gap for tails in (math.inf, 6.0))
     assert normal < heavy < 4 * normal
+
+
+@pytest.mark.parametrize("leaves", [8, 400])
+def test_where_only_the_prior_mean_is_uncertain_all_regions_rise_and_fall_together(leaves: int) -> None:
+    tree, view = _independent(leaves)
+    nothing = np.zeros(leaves + 1)
+    together = {"covariance": lambda one, other: np.ones((len(one), len(other)))}
+    alike = replace(view, prior=nothing, smallest=0.0, **together)  # type: ignore[arg-type]
+    standing = standings(tree, [alike], np.array([1, 2, 3]), 0.1, tails=math.inf)[-1]
+    assert standing.gap < 1e-4
+
+
+@pytest.mark.parametrize("leaves", [4, 400])
+def test_no_region_is_its_own_rival(leaves: int) -> None:
+    tree, view = _independent(leaves)
+    rows = np.arange(1, leaves + 1)
+    listed = standings(tree, [view], rows, 0.1, tails=math.inf if leaves > MAX_RIVALS else 6.0)
+    assert sum(standing.probability_best for standing in listed) == pytest.approx(1)  # one of them is the best
 
 
 def test_beyond_the_most_promising_regions_what_is_drawn_agrees_with_joint_draws(monkeypatch: Any) -> None:
@@ -639,3 +674,12 @@ def test_beyond_the_most_promising_regions_what_is_drawn_agrees_with_joint_draws
     fewer = study.recommend(on_grid=True)
     assert fewer.gap == pytest.approx(answer.gap, rel=0.2)
     assert fewer.probability_best == pytest.approx(answer.probability_best, abs=0.05)
+
+
+def test_beyond_the_most_promising_leaves_it_is_their_averages_that_are_given(monkeypatch: Any) -> None:
+    tree, view = _independent(300, smallest=False)
+    together = {"covariance": lambda one, other: np.where(np.equal.outer(one, other), 1.0, 0.9)}
+    view, rows = replace(view, **together), np.array([1])  # type: ignore[arg-type]
+    partly = standings(tree, [view], rows, 0.1, None, 10**9)[0]
+    monkeypatch.setattr("zonal.engine.confidence.MAX_RIVALS", 300)
+    assert partly.gap == pytest.approx(standings(tree, [view], rows, 0.1, None, 10**9)[0].gap, rel=0.1)

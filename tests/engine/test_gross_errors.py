@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import zonal as zn
 from effort import tries
 from zonal.engine.events import Reinstated, SetAside
+from zonal.engine.gross_errors import _caution
 from zonal.errors import BudgetSpent, InvalidInput, TrialError
 from zonal.gp.hyperparameters import WeightedModel
 from zonal.gp.model_average import Mixture
@@ -198,6 +200,22 @@ def told_again(study: zn.Study, value: float) -> zn.Trial:
     assert trial.region == study.trials[trial.number - 1].region
     study.tell(trial, value)
     return trial
+
+
+@pytest.mark.parametrize(("learned", "most", "rounds"), [(False, 2, 14), (True, 2, 14), (False, 3, 11)])
+def test_a_repeat_further_off_does_not_count_where_none_may_follow(learned: bool, most: int, rounds: int) -> None:
+    study = play(made(learned=learned, max_replicates=most), rounds, {})
+    study.tell(study.ask(), 6.0)
+    last = told_again(study, -20.0)
+    assert last.replicate == most
+    assert [trial.state for trial in study.trials[-2:]] == ["set aside", "set aside"]
+    assert first_difference(study.settings, study.events) == ""
+
+
+def test_what_is_far_is_known_however_many_errors_were_found() -> None:
+    errors = {(False, at): SetAside(at, False, True, False, 0.0, 1.0) for at in range(60)}
+    state: Any = SimpleNamespace(set_aside=errors, ledger=SimpleNamespace(total=6))
+    assert _caution(state) == 1.0
 
 
 def test_a_high_reading_is_not_lost_to_a_repeat_that_is_wrong_itself() -> None:

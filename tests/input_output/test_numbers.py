@@ -18,6 +18,8 @@ from zonal.io.result_table import Listing, Probability, give_or_take, number, pe
         (math.nan, 0.1, ""),
         (math.inf, 0.1, "inf"),
         (2.0, math.inf, "2"),
+        (-0.0, 0.0, "0"),
+        (-0.0, 4567.0, "0"),
     ],
 )
 def test_a_number_has_two_digits_of_its_doubt(value: float, doubt: float, shown: str) -> None:
@@ -33,7 +35,7 @@ def test_a_mean_comes_with_its_doubt_and_unit() -> None:
     ("chance", "shown"),
     [
         (1.0, "> 99 %"), (0.9951, "> 99 %"), (0.99, "99 %"), (0.5, "50 %"), (0.0051, "1 %"), (0.001, "< 1 %"),
-        (0.0, "< 1 %"), (math.nan, ""),
+        (0.005, "< 1 %"), (0.0, "< 1 %"), (math.nan, ""),
     ],
 )  # fmt: skip
 def test_no_chance_reads_as_certainty(chance: float, shown: str) -> None:

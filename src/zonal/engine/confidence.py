@@ -8,7 +8,7 @@ same answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -28,6 +28,7 @@ DRAWS = 2000
 DRAWS_OF_BEST = 8000  # where many regions may be the best, each rarely
 MAX_RIVALS = 256  # regions drawn jointly with the recommended one; all others given these
 JITTER = 1e-8  # of the prior variance
+LOST = 1e-12  # of the largest variance: what rounding may take of others
 NOBODY: Rows = np.array([], dtype=np.intp)
 HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
 
@@ -103,32 +104,53 @@ def standings(
     joint = promising if tails == math.inf else promising[tree.count[promising] > 0]
     compared = np.sort(np.append(joint[:MAX_RIVALS], rows[0]))
     rest = np.sort(promising[~np.isin(promising, compared)])
-    more = rows[~np.isin(rows, compared)]
-    among = np.append(compared, more)
+    blocks = compared, rest, rows[~np.isin(rows, np.append(compared, rest))]  # the last are no rivals
+    places = [_place(blocks, row) for row in rows.tolist()]
+    of_compared, of_rest, of_rows = (_inside(tree, views[0], leaves, n_smallest) for leaves in (*blocks[:2], rows))
+    of_rows = np.minimum(of_rows, 1.0)  # an answer is one of the smallest regions in it
+    of_compared[compared == rows[0]] = of_rows[0]
+    best_of, rng = np.random.default_rng(5), np.random.default_rng(4)
+    one_of = [np.random.default_rng([6, k]) for k in range(len(rows))]
+    parts = []
+    for view, averages in _draws(views, compared, blocks[2]):
+        number, shared = len(averages), averages[:, : len(compared)]
+        drawn = shared + _best_inside(view, compared, of_compared, number, best_of)
+        given = others = np.zeros((number, 0))
+        if len(rest):
+            given = _given(view, compared, shared, rest, rng, tails)
+            others = given + _best_inside(view, rest, of_rest, number, rng, tails)
+        nothing = np.full((number, max(len(blocks[2]), 2)), -np.inf)
+        second, best = np.partition(np.hstack([nothing, drawn, others]), -2, axis=1)[:, -2:].T
+        means, bests = (shared, given, averages[:, len(compared) :]), (drawn, others, nothing)
+        region, top, near = np.empty((3, len(rows), number))
+        for k, (block, at) in enumerate(places):
+            itself = bests[block][:, at]
+            inside = _best_inside(view, rows[k : k + 1], of_rows[k : k + 1], number, one_of[k])[:, 0]
+            region[k] = near[k] = means[block][:, at] + inside if k else itself
+            top[k] = np.maximum(np.where(itself == best, second, best), region[k])
+            if alike is not None:
+                beside = alike[k, compared] & (compared != rows[k])
+                near[k] = np.maximum(region[k], drawn[:, beside].max(axis=1, initial=-np.inf))
+        parts.append((region, top, near))
+    region, top, near = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return [
+        Standing(float(np.quantile(short, 1 - theta)), float(np.mean(is_best)))
+        for short, is_best in zip(top - region, near >= top, strict=True)
+    ]
 
-    def inside(leaves: Rows, answers: Rows) -> Floats:
-        """Return how many smallest regions compete in leaves that can be split, 1 in answers; 0 elsewhere."""
-        number, split = np.zeros(len(leaves)), tree.leaf[leaves] & ~tree.smallest[leaves]
-        if split.any():
-            share = views[0].weights(leaves[split]) / views[0].weights(np.zeros(1, dtype=np.intp))
-            number[split] = np.where(np.isin(leaves[split], answers), 1.0, np.maximum(n_smallest * share, 1.0))
-        return number
 
-    by_view = _draws(views, compared, inside(among, np.append(more, rows[0])), more)
-    tops = [draw[:, : len(compared)].max(axis=1) for _, draw in by_view]
-    if len(rest):
-        rng, numbers = np.random.default_rng(4), inside(rest, NOBODY)
-        for at, (view, draw) in enumerate(by_view):
-            others = _given(view, compared, draw[:, : len(compared)], rest, numbers, rng, tails)
-            tops[at] = np.maximum(tops[at], others.max(axis=1))
-    draws, top = np.concatenate([draw for _, draw in by_view]), np.concatenate(tops)
-    standings = []
-    for k, row in enumerate(rows):
-        draws_of_row = draws[:, int(np.flatnonzero(among == row)[0])]
-        short = np.maximum(top, draws_of_row) - draws_of_row
-        near = draws_of_row if alike is None else draws[:, (among == row) | alike[k, among]].max(axis=1)
-        standings.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(near >= top))))
-    return standings
+def _place(blocks: Sequence[Rows], row: int) -> tuple[int, int]:
+    """Return in which of some blocks a row is, and where."""
+    return next((at, int(np.argmax(block == row))) for at, block in enumerate(blocks) if row in block)
+
+
+def _inside(tree: Tree, view: ModelView, leaves: Rows, n_smallest: int) -> Floats:
+    """Return how many of the smallest regions are in leaves that can be split; 0 for other nodes."""
+    number, split = np.zeros(len(leaves)), tree.leaf[leaves] & ~tree.smallest[leaves]
+    if split.any():
+        share = view.weights(leaves[split]) / view.weights(np.zeros(1, dtype=np.intp))
+        number[split] = np.maximum(n_smallest * share, 1.0)
+    return number
 
 
 def times_best(views: list[ModelView], rows: Rows) -> tuple[Floats, Floats]:
@@ -174,7 +196,7 @@ def _results(view: ModelView, rows: Rows, asked: Rows, draws: Floats) -> Floats:
     if view.results is None:
         return np.asarray(draws[:, at])
     joint, seen = view.covariance(rows, rows), view.seen(asked, rows)
-    joint[np.diag_indices(len(rows))] += _jitter(view)
+    joint[np.diag_indices(len(rows))] += _jitter(view, joint)
     with one_thread():
         slopes = np.linalg.solve(joint, seen.T)
         spread, vectors = eigh(view.seen_together(asked) - seen @ slopes)
@@ -192,8 +214,9 @@ class _Update:
 
     def __init__(self, view: ModelView, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
-            spread, vectors = eigh(view.seen_together(asked) + np.diag(view.noise[asked] ** 2 / times))
-            spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
+            together = view.seen_together(asked) + np.diag(view.noise[asked] ** 2 / times)
+            spread, vectors = eigh(together)
+            spread = np.maximum(spread, 0.0) + _jitter(view, together)  # the same as in the draws
             self._whiten = vectors / np.sqrt(spread)
             self._gain = self._whiten.T @ view.seen(asked, others)
         self._foreseen, self._mean = view.mean[asked], view.mean[others]
@@ -237,12 +260,10 @@ def misclassified(tree: Tree, views: list[ModelView], limit: float) -> float:
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 
 
-def _given(
-    view: ModelView, rows: Rows, draws: Floats, rest: Rows, within: Floats, rng: Rng, tails: float
-) -> Floats:
-    """Return draws of many other nodes, given draws of some; what these leave open is independent."""
+def _given(view: ModelView, rows: Rows, draws: Floats, rest: Rows, rng: Rng, tails: float) -> Floats:
+    """Return draws of many other averages, given those of some; what these leave open is independent."""
     joint, cross = view.covariance(rows, rows), view.covariance(rest, rows)
-    joint[np.diag_indices(len(rows))] += _jitter(view)
+    joint[np.diag_indices(len(rows))] += _jitter(view, joint)
     with one_thread():
         slopes = np.linalg.solve(joint, cross.T)
         left = np.sqrt(np.maximum(view.std[rest] ** 2 - np.sum(cross.T * slopes, axis=0), 0.0))
@@ -251,7 +272,7 @@ def _given(
         drawn += left * rng.standard_normal(drawn.shape)
     else:
         drawn += left * rng.standard_t(tails, drawn.shape) * math.sqrt(1 - 2 / tails)  # of variance one
-    return drawn + _best_inside(view, rest, within, len(drawn), rng, tails)
+    return drawn
 
 
 def _best_inside(
@@ -271,16 +292,15 @@ def _best_inside(
 
 
 def _draws(
-    views: list[ModelView], rows: Rows, within: Floats | None = None, more: Rows = NOBODY, number: int = DRAWS
+    views: list[ModelView], rows: Rows, more: Rows = NOBODY, number: int = DRAWS
 ) -> list[tuple[ModelView, Floats]]:
     """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
-    For nodes of which `within` is not 0, the best of so many smallest regions in the node is drawn instead of its
-    average. Nodes in `more` are drawn too, after the others, and change no draw of these.
+    Nodes in `more` are drawn too, after the others, and change no draw of these.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * number).astype(int)
     numbers = np.diff(ends, prepend=0)
-    rng, best_of = np.random.default_rng(0), np.random.default_rng(5)
+    rng = np.random.default_rng(0)
     others = [np.random.default_rng([2, at]) for at in range(len(more))]
     rows, draws = np.append(rows, more), []
     for view, of_view in zip(views, numbers.tolist(), strict=True):
@@ -290,14 +310,12 @@ def _draws(
             continue
         covariance = view.covariance(rows, rows)
         # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
-        covariance[np.diag_indices(len(rows))] += _jitter(view)
+        covariance[np.diag_indices(len(rows))] += _jitter(view, covariance)
         with one_thread():
-            drawn = view.mean[rows] + normal @ np.linalg.cholesky(covariance).T
-        if within is not None:
-            drawn += _best_inside(view, rows, within, of_view, best_of)
-        draws.append((view, drawn))
+            draws.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
     return draws
 
 
-def _jitter(view: ModelView) -> float:
-    return JITTER * float(view.smallest + view.prior.max())
+def _jitter(view: ModelView, covariance: Floats) -> float:
+    """Return what is added to variances: more than rounding, also where all but the prior mean is known."""
+    return float(max(JITTER * (view.smallest + view.prior.max()), LOST * covariance.diagonal().max()))

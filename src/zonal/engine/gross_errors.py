@@ -176,8 +176,9 @@ def judge(draft: State, before: State, told: Told) -> bool:
             draft.apply_event(Reinstated(number, False, True, told.number))
         else:
             draft.apply_event(_doubt(draft, (False, number), mean, std, waits=False))
-    if doubtful and not agreeing and again:
-        draft.apply_event(_doubt(draft, source, mean, std, waits=True))
+    furthest = bool(waiting) and off >= max(abs(other - mean) for other in waiting.values())
+    if doubtful and not agreeing and (again or furthest):  # without a further repeat the one further off goes
+        draft.apply_event(_doubt(draft, source, mean, std, waits=again))
         return True
     return bool(agreeing)
 
@@ -289,7 +290,8 @@ def _caution(state: State) -> float:
         return 1.0
     number = state.ledger.total
     share = errors / (number + errors)
-    sure = max(math.sqrt(2 * math.log(WIDTH * (1 - share) / share)), LEAST_SURE)
+    odds = max(WIDTH * (1 - share) / share, 1.0)
+    sure = max(math.sqrt(2 * math.log(odds)), LEAST_SURE)
     return min((1 + FEW / number) * sure / SURE, 1.0)
 
 

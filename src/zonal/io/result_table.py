@@ -295,9 +295,9 @@ def number(value: float, doubt: float = 0.0) -> str:
     if not math.isfinite(value):
         return "" if math.isnan(value) else str(value)
     if not 0 < doubt < math.inf:
-        return f"{value:.6g}"
+        return f"{value:z.6g}"
     digits = 1 - math.floor(math.log10(doubt))
-    return f"{value:z.{digits}f}" if 0 <= digits <= 12 else f"{value:.3g}"
+    return f"{value:z.{digits}f}" if 0 <= digits <= 12 else f"{value:z.3g}"
 
 
 def give_or_take(mean: float, std: float, unit: str = "") -> str:
@@ -309,7 +309,7 @@ def percent(chance: float) -> str:
     """Return a probability in per cent, never as 0 or 100, since it comes from a model and from draws."""
     if math.isnan(chance):
         return ""
-    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
+    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance <= 0.005 else f"{chance:.0%}".replace("%", " %")
 
 
 def short(value: object) -> str:

@@ -9,6 +9,7 @@ const { recipeOf, understood } = await import(`${STATIC}/recipe.js`);
 const { placeOf, readPlace, trialOf } = await import(`${STATIC}/place.js`);
 const { runs } = await import(`${STATIC}/history.js`);
 const { Scale } = await import(`${STATIC}/frame.js`);
+const { LineView } = await import(`${STATIC}/line.js`);
 const { StudyData } = await import(`${STATIC}/data.js`);
 const { asCsv, members } = await import(`${STATIC}/level_set.js`);
 
@@ -253,4 +254,28 @@ test("times are local", () => {
   process.env.TZ = "Australia/Sydney";
   assert.equal(words.local("2026-11-18T02:47:09"), "2026-11-18 13:47");
   assert.equal(words.universal("2026-11-18T02:47:09+00:00"), "2026-11-18 02:47:09 UTC");
+});
+
+test("a window across the cut of a ring is drawn at both ends", () => {
+  /** @type {any} */ const page = globalThis;
+  const before = page.document;
+  page.document = {
+    createElementNS: () => {
+      const kept = {};
+      return { kept, setAttribute: (name, value) => (kept[name] = value), append: () => {} };
+    },
+  };
+  const study = {
+    trials: {
+      value: [0.5],
+      row: [0],
+      number: [7],
+      window: { 7: { window: [[[170, 180]], [[-180, -170]]] } },
+    },
+    shape: { low: [[-180]], high: [[180]] },
+  };
+  const same = { px: (at) => at };
+  const [bars] = LineView.prototype.bars.call({ study, x: same, y: same, symbolic: false });
+  page.document = before;
+  assert.equal(bars.kept.d, "M170.0 0.5H180.0M-180.0 0.5H-170.0");
 });

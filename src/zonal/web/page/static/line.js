@@ -159,11 +159,14 @@ export class LineView extends View {
       marks.push(s("rect", { ...cell, y: top, height: bottom - top, class: "found cell" }));
     }
     for (const { row, window, trials } of study.pendingPlaces) {
-      const [b] = this.spans(window, row),
+      const bands = this.spans(window, row),
+        [b] = bands,
         tag = trials.map((t) => `#${t}`).join(" "),
         now = trials.includes(this.view.current) ? " now" : "";
       marks.push(
-        s("rect", { ...b, y: top, height: bottom - top, class: `pendingband${now}` }),
+        ...bands.map((band) =>
+          s("rect", { ...band, y: top, height: bottom - top, class: `pendingband${now}` }),
+        ),
         s("text", { x: b.x + b.width / 2, y: bottom - 6, "text-anchor": "middle", class: "tag" }, tag),
       );
     }
@@ -233,14 +236,16 @@ export class LineView extends View {
       if (value[i] === null) continue;
       const at = this.symbolic ? only(study.shape, row[i], this.combinations) : -1,
         colour = at < 0 ? "" : ` own c${this.colourOf[at]}`,
-        edges = window[number[i]]?.window[0][0] ?? [low[0][row[i]], high[0][row[i]]],
-        [a, b] = edges.map((edge) => x.px(edge)),
-        py = y.px(value[i]).toFixed(1),
-        [bars, dots] = paths.get(colour) ?? ["", ""];
-      paths.set(colour, [
-        `${bars}M${a.toFixed(1)} ${py}H${b.toFixed(1)}`,
-        `${dots}M${((a + b) / 2).toFixed(1)} ${py}h0`,
-      ]);
+        places = window[number[i]]?.window ?? [[[low[0][row[i]], high[0][row[i]]]]],
+        py = y.px(value[i]).toFixed(1);
+      for (const [edges] of places) {
+        const [a, b] = edges.map((edge) => x.px(edge)),
+          [bars, dots] = paths.get(colour) ?? ["", ""];
+        paths.set(colour, [
+          `${bars}M${a.toFixed(1)} ${py}H${b.toFixed(1)}`,
+          `${dots}M${((a + b) / 2).toFixed(1)} ${py}h0`,
+        ]);
+      }
     }
     return [...paths].flatMap(([colour, [bars, dots]]) => [
       s("path", { d: bars, class: `bars${colour}` }),

@@ -29,7 +29,7 @@ export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 /** How often. */
 export const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${whole(n)} times`);
 /** Chances come from draws and from a model: never 0% or 100%. */
-export const percent = (p) => (p >= 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
+export const percent = (p) => (p >= 0.995 ? "> 99%" : p <= 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
 /** A text from the library, its numbers with three digits. */
 export const rounded = (text) =>
   text.replace(/\d+\.\d+(e[-+]\d+)?/g, (x) => String(Number(Number(x).toPrecision(3))));
