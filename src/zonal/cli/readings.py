@@ -17,6 +17,7 @@ from zonal.io.result_table import counted
 from zonal.io.tables import Table, read_table
 from zonal.kernels.feedback import Slope
 from zonal.study import operations, sheets
+from zonal.study.sheet_cells import reading_of, sem_of, value_of
 from zonal.study.study import Study
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ def tell(
     assert value is not None
     trial = numbered(study, trial, "pending")
     along, off = dict(map(_slope, slopes)) or None, None if minus is None else sheets.place_of(study.space, minus)
-    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    told = {**reading_of(value), "exposure": exposure, "sem": sem_of(sem or "", moe or "")}
     study.tell(trial, note=note, time=spent, slopes=along, minus=off, labels=labels, by=by, **told)
     options.echo_err(options.budget_line(study))
 
@@ -121,10 +122,10 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
     """Return axis, slope and standard error from a text."""
     axis, _, pair = text.rpartition("=")
     value, _, sem = pair.rpartition(":")
-    error = sheets.sem_of(sem)
+    error = sem_of(sem)
     if not axis or not value or error is None:
         raise InvalidInput("a slope needs an axis, a value and a standard error", text, "Write x=0.3:0.1.")
-    return axis, (sheets.value_of(value), error)
+    return axis, (value_of(value), error)
 
 
 @options.study_command(numbers=True)
@@ -180,7 +181,7 @@ def observe(
     assert value is not None
     place, seen_as = sheets.place_of(study.space, region), Slope(slope) if slope else None
     off = None if minus is None else sheets.place_of(study.space, minus)
-    told = {**sheets.reading_of(value), "exposure": exposure, "sem": sheets.sem_of(sem or "", moe or "")}
+    told = {**reading_of(value), "exposure": exposure, "sem": sem_of(sem or "", moe or "")}
     seen = study.observe(place, feedback=seen_as, minus=off, note=note, labels=labels, by=by, **told)
     options.echo_err(f"Added 1 earlier measurement: observation {seen.number}.")
 
@@ -227,8 +228,8 @@ def correct(
     """
     number = numbered(study, trial, "measured", observation)
     was = operations.recorded(study, number, observation)
-    told = {**sheets.reading_of(value), "exposure": exposure}
-    study.correct(was, sem=sheets.sem_of(sem or ""), note=note, labels=labels, by=by, **told)
+    told = {**reading_of(value), "exposure": exposure}
+    study.correct(was, sem=sem_of(sem or ""), note=note, labels=labels, by=by, **told)
     now = operations.recorded(study, number, observation)
     change = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
     options.echo_err(f"{change}. {options.budget_line(study)}")
