@@ -347,11 +347,7 @@ def _draw(analysis: Power | Comparison, value: str, out: Path) -> None:
 
 
 def _model(
-    space: Space,
-    kernel: Kernel | None,
-    signal: float | None,
-    variance: float | None,
-    lengthscale: OneOrMore,
+    space: Space, kernel: Kernel | None, signal: float | None, variance: float | None, lengthscale: OneOrMore
 ) -> tuple[Kernel | None, float | None]:
     """Return the kernel that functions are drawn from, or else their standard deviation."""
     either = signal is None or variance is None

@@ -20,10 +20,7 @@ from zonal._types import Floats, Ints
 from zonal.engine import confidence, policy, select
 from zonal.engine.confidence import HELD, SURE, Outlook
 from zonal.engine.policy import views
-from zonal.engine.results import (
-    ConfidenceBands,
-    RegionProbability,
-)
+from zonal.engine.results import ConfidenceBands, RegionProbability
 from zonal.engine.settings import checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, finite_number, listed, require, truth, whole_number, without_unit

@@ -25,7 +25,7 @@ from zonal.policies.deltas import Delta
 from zonal.spaces import Space
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.box import SCALES, has_symbols
-from zonal.spaces.hierarchy import check_nested
+from zonal.spaces.hierarchy_leaves import check_nested
 from zonal.study.region_formats import check_variables
 
 T = TypeVar("T")

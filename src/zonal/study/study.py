@@ -1119,13 +1119,7 @@ class Study(metaclass=Named):
         )
 
     def observe_study(
-        self,
-        other: Study,
-        *,
-        labels: LabelsLike = None,
-        scale: float = 1.0,
-        by: str | None = None,
-        key: str = "",
+        self, other: Study, *, labels: LabelsLike = None, scale: float = 1.0, by: str | None = None, key: str = ""
     ) -> list[Observation]:
         """Record all averages of another study on the same space, such as last year's, as of a source.
 
@@ -1377,12 +1371,7 @@ class Study(metaclass=Named):
 
     def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
         return signatures.signed(
-            self,
-            by,
-            key,
-            Fitted,
-            lambda study: operations.refit(study, from_scratch),
-            lambda state, at: True,
+            self, by, key, Fitted, lambda study: operations.refit(study, from_scratch), lambda state, at: True
         )
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
@@ -1559,11 +1548,7 @@ class Study(metaclass=Named):
         return queries.beyond(self, "below", threshold, probability, sigma, every)
 
     def probability(
-        self,
-        regions: RegionLike | Sequence[RegionLike],
-        *,
-        above: float | None = None,
-        below: float | None = None,
+        self, regions: RegionLike | Sequence[RegionLike], *, above: float | None = None, below: float | None = None
     ) -> Any:
         """Return the probability, under the model, that any region's average is above or below a threshold.
 

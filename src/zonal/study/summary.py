@@ -287,10 +287,7 @@ def misclassified(study: Study) -> float | None:
 
 def study_card(study: Study) -> str:
     """Return the main facts of a study, as HTML."""
-    facts: dict[str, object] = {
-        "space": study.space,
-        "measurements": budget_line(study).rpartition(", ")[0],
-    }
+    facts: dict[str, object] = {"space": study.space, "measurements": budget_line(study).rpartition(", ")[0]}
     if is_empty(study):
         return card(headline(study), facts | {"best region so far": UNMEASURED})
     best = study.recommend()
