@@ -22,7 +22,7 @@ import zonal as zn
 from processes import wait_for
 from web.server_process import Server, line, serving
 from zonal import web
-from zonal.web.server import MAX_STREAMS
+from zonal.web.service import MAX_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
 AT = "/api/v1/studies/line"

@@ -24,9 +24,10 @@ from zonal.plotting import Kind, column_width
 from zonal.spaces import Node
 from zonal.study import sheets, summary
 from zonal.study.areas import area_frame
+from zonal.study.listings import RegionProbabilities
 from zonal.study.queries import Side
 from zonal.study.study import Study
-from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
+from zonal.study.summary import LUCK, UNMEASURED, beyond, is_empty
 from zonal.study.suspects import hanging, set_aside_line
 
 SHOWN_NODES = 60

@@ -16,14 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import (
-    check_choice,
-    is_listed,
-    listed,
-    positive_number,
-    require,
-    text,
-)
+from zonal.errors import check_choice, is_listed, listed, positive_number, require, text
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,

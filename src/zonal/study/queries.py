@@ -36,9 +36,9 @@ from zonal.policies.base import candidates
 from zonal.spaces import Region, as_region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
+from zonal.study.listings import RegionProbabilities, likely_table
 from zonal.study.predictions import Prediction
 from zonal.study.region_formats import regions_in
-from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.study.whole_map import smallest_grid, whole_grid
 from zonal.tree import TreeTable
 
