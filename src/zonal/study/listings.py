@@ -102,20 +102,8 @@ def table(study: Study, earlier: bool) -> Listing:
 def _labels(records: Sequence[TrialRecord | Observation]) -> dict[str, list[Cell]]:
     """Return a column for each name of a label; called as another column of the table, it says that it is one."""
     names = dict.fromkeys(name for record in records for name, _ in record.labels)
-    taken = {
-        "number",
-        "region",
-        "sem",
-        "slope",
-        "minus",
-        "replicate",
-        "time",
-        "cost",
-        "mean",
-        "std",
-        "state",
-        "note",
-    }
+    taken = {"number", "region", "sem", "slope", "minus", "replicate"}
+    taken |= {"time", "cost", "mean", "std", "state", "note"}
     return {
         f"label {name}" if name in taken else name: [dict(record.labels).get(name, "") for record in records]
         for name in names

@@ -81,16 +81,8 @@ KEYS: dict[str, tuple[str, ...]] = {
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
 PRICES = ("cost", "times", "overhead", "travel")  # the settings that give measurements a cost
-PLAIN = (
-    "direction",
-    "max_replicates",
-    "seed",
-    *PRICES,
-    "cost_unit",
-    "offsets",
-    "drift",
-    "gross_errors",
-)  # arguments of `Study` as they stand
+# Arguments of `Study` as they stand.
+PLAIN = ("direction", "max_replicates", "seed", *PRICES, "cost_unit", "offsets", "drift", "gross_errors")
 TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
 
 
