@@ -129,9 +129,9 @@ FAULTS = {
     ),
     "lower values are better": Fault(
         "study/queries.py",
-        "sign * limit - state.prior_mean",
-        "limit - state.prior_mean",
-        "study/test_reading.py engine storage",
+        "sign * value - state.prior_mean",
+        "value - state.prior_mean",
+        "policies/test_above.py",
     ),
     "a decimal comma is no number": Fault(
         "io/tables.py", 'return cell.replace(",", ".")', 'return cell.replace(",", "")', "input_output"

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from benchmarks.mutations import FAULTS
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -42,3 +44,9 @@ def test_every_python_of_the_classifiers_is_tested() -> None:
     versions = [line.split(" :: ")[-1] for line in PROJECT["project"]["classifiers"] if ":: 3." in line]
     assert re.findall(r"[\d.]+", tested) == versions
     assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+
+
+def test_every_deliberate_fault_can_still_be_made_and_has_its_tests() -> None:
+    for name, fault in FAULTS.items():
+        assert read(f"src/zonal/{fault.file}").count(fault.right) == 1, name
+        assert all((ROOT / "tests" / tests).exists() for tests in fault.tests.split()), name

@@ -64,8 +64,9 @@ def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatc
 
 
 def test_the_examples_of_what_a_measurement_sees_run() -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "feedback.md").read_text(), re.DOTALL))
-    exec(compile(code, "feedback.md", "exec"), {"__name__": "__main__"})
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "feedback.md").read_text(), re.DOTALL)
+    assert examples
+    exec(compile("\n".join(examples), "feedback.md", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

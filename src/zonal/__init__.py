@@ -50,11 +50,11 @@ from zonal.policies.level_set import Above
 from zonal.simulation import datasets as data
 from zonal.simulation import reward_function, simulate
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
+from zonal.study.listings import RegionProbabilities
 from zonal.study.patches import Patch, Patches
 from zonal.study.point_search import PointResult
 from zonal.study.predictions import Grid, Prediction
 from zonal.study.study import Study
-from zonal.study.summary import RegionProbabilities
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:

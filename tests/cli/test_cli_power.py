@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
-from cli.test_cli_rehearse import TABLE, leaves_ctrl_c_alone, workers_of, written
-from processes import running, wait_for
+from cli.test_cli_rehearse import TABLE, interrupted, written
 from zonal.cli.main import main
 
 PNG = b"\x89PNG"
@@ -45,7 +41,6 @@ def budgets_of(report: str) -> list[str]:
     return [budget for budget, _ in rows]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "first"),
@@ -208,23 +203,9 @@ def test_the_command_works_in_a_shell_on_several_processes(tmp_path: Path) -> No
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks for processes in /proc")
 def test_ctrl_c_ends_an_analysis_and_its_workers_with_a_message(tmp_path: Path) -> None:
     words = ["power", *LINE, "--noise", "1", "--budget", "40", "--runs", "1000", "--jobs", "2"]
-    with running(
-        *ZONAL, *words, "--out", str(tmp_path / "picture.png"),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    ) as process:  # fmt: skip
-        wait_for(lambda: sum(map(leaves_ctrl_c_alone, workers_of(process.pid))) == 2)
-        time.sleep(0.3)  # in the middle of a campaign
-        assert process.poll() is None
-        pressed = time.monotonic()
-        os.killpg(process.pid, signal.SIGINT)
-        output, error = process.communicate(timeout=120)
-        took = time.monotonic() - pressed
-    assert process.returncode == 130
-    assert error == "Error: interrupted; nothing was written.\n"
+    output = interrupted(*words, "--out", str(tmp_path / "picture.png"))
     assert "256 smallest regions" in output
     assert "mean regret" not in output
-    assert took < 40
-    wait_for(lambda: workers_of(process.pid) == [])
     assert list(tmp_path.iterdir()) == []
 
 

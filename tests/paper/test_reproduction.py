@@ -108,7 +108,9 @@ def test_the_pictures_shown_are_those_the_script_copies() -> None:
 
 
 def test_links_to_other_pages_lead_somewhere() -> None:
-    for path in re.findall(r"(?<!!)\[[^\]]+\]\(([^)#]+)[^)]*\)", PAGE):
+    linked = re.findall(r"(?<!!)\[[^\]]+\]\(([^)#]+)[^)]*\)", PAGE)
+    assert linked
+    for path in linked:
         assert (DOCS / path).exists(), path
 
 

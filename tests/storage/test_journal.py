@@ -611,7 +611,9 @@ def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:
 def test_the_examples_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
-    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "files.md", "exec"), {})
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert examples
+    exec(compile("\n".join(examples), "files.md", "exec"), {})
 
 
 def test_the_page_lists_every_fact_and_where_notes_are() -> None:

@@ -9,7 +9,8 @@ import pytest
 import zonal as zn
 from shell import zonal
 from zonal.io.tables import parse_table
-from zonal.study.sheets import BadSheet, observed, told
+from zonal.study.sheet_rows import BadSheet
+from zonal.study.sheets import observed, told
 
 AREAS = {"NSW": ["Sydney", "Coast"], "ACT": None}
 

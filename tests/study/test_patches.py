@@ -11,7 +11,7 @@ import pytest
 
 import zonal as zn
 from zonal.io.result_table import Span
-from zonal.study.summary import RegionProbabilities
+from zonal.study.listings import RegionProbabilities
 
 
 def beyond(space: Any, regions: Any, threshold: float = 1.0, side: str = "above") -> RegionProbabilities:

@@ -49,6 +49,8 @@ def test_a_forked_process_uses_a_study_that_another_thread_was_reading(monkeypat
     study = make_study()
     studies = [study, copy.deepcopy(study), zn.Study.replay(study.settings, study.events)]
     for own in studies:
+        reading.clear()
+        forked_now.clear()
         with monkeypatch.context() as patch:
             patch.setattr(Mixture, "predict", slowly)
             reader = threading.Thread(target=own.predict, args=([(0, 1)],))

@@ -73,6 +73,15 @@ class Tab:
         self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
+    def new_study(self, name: str, kind: str = "") -> Any:
+        """Open the form of a new study, and give its name and, if it is not a box, the kind of its space."""
+        page = self.go("/")
+        page.get_by_role("button", name="New study").click()
+        page.locator("[name=name]").fill(name)
+        if kind:
+            page.get_by_label("the space").select_option(kind)
+        return page
+
     def text(self, name: str) -> str:
         found: str = self.page.inner_text(f"#{name}")
         return found

@@ -85,10 +85,7 @@ def upload(page: Any, name: str, content: str) -> None:
 def test_a_study_begins_from_an_uploaded_table_of_points(browser: Any, server: Server) -> None:
     with Tab(browser, server) as tab:
         tab.forgiven = 1
-        page = tab.go("/")
-        page.get_by_role("button", name="New study").click()
-        page.locator("[name=name]").fill("sites")
-        page.get_by_label("the space").select_option("points")
+        page = tab.new_study("sites", "points")
         page.get_by_role("button", name="Begin it").click()
         tab.shows("dialog-refused", "Choose the table")
         upload(page, "sites.csv", POINTS)
@@ -115,10 +112,7 @@ def test_a_study_begins_from_an_uploaded_table_of_areas_and_says_what_is_wrong(
 ) -> None:
     with Tab(browser, server) as tab:
         tab.forgiven = 1
-        page = tab.go("/")
-        page.get_by_role("button", name="New study").click()
-        page.locator("[name=name]").fill("counties")
-        page.get_by_label("the space").select_option("hierarchy")
+        page = tab.new_study("counties", "hierarchy")
         upload(page, "areas.csv", AREAS)
         tab.shows("understood", "the 4 areas of areas.csv, nested as state > county, weighed by people")
         page.locator("[name=levels]").fill("state, town")
@@ -147,10 +141,7 @@ def test_a_study_begins_from_an_uploaded_table_of_areas_and_says_what_is_wrong(
 def test_a_pasted_recipe_is_blamed_where_it_is_wrong(browser: Any, server: Server) -> None:
     with Tab(browser, server) as tab:
         tab.forgiven = 1
-        page = tab.go("/")
-        page.get_by_role("button", name="New study").click()
-        page.locator("[name=name]").fill("pasted")
-        page.get_by_label("the space").select_option("recipe")
+        page = tab.new_study("pasted", "recipe")
         page.locator("[name=recipe]").fill("budget = 9\n[axes]\nx = { low = 1, high = 0 }\n")
         page.get_by_role("button", name="Begin it").click()
         page.locator("[name=recipe][aria-invalid=true]").wait_for()
@@ -163,9 +154,7 @@ def test_a_pasted_recipe_is_blamed_where_it_is_wrong(browser: Any, server: Serve
 def test_errors_of_axes_are_shown_at_their_fields(browser: Any, server: Server) -> None:
     with Tab(browser, server) as tab:
         tab.forgiven = 1
-        page = tab.go("/")
-        page.get_by_role("button", name="New study").click()
-        page.locator("[name=name]").fill("fine")
+        page = tab.new_study("fine")
         for field, text in {"name": "mixing speed", "low": "0", "high": "1", "smallest": "5"}.items():
             page.locator(f"[name=axis-0-{field}]").fill(text)
         page.get_by_role("button", name="Begin it").click()

@@ -46,6 +46,14 @@ def spaces() -> dict[str, tuple[Any, dict[str, Any]]]:
     }  # fmt: skip
 
 
+def begun(server: Server, name: str, kind: str, n: int) -> zn.Study:
+    """Return a study of one of these spaces in the folder of a server, after some measurements."""
+    space, given = spaces()[kind]
+    study = zn.Study.create(server.folder / f"{name}.db", space, budget=60, **KERNEL, **given)
+    study.optimize(value, n=n)
+    return study
+
+
 def value(region: Any) -> float:
     """Return a value that is high in one part of each space."""
     name = region.name
@@ -102,9 +110,7 @@ def test_a_measured_window_is_listed_and_drawn_where_it_was_measured(browser: An
 
 
 def test_every_symbol_has_a_strip_of_its_own_and_is_read_there(browser: Any, server: Server) -> None:
-    space, given = spaces()["mixed"]
-    study = zn.Study.create(server.folder / "strips.db", space, budget=60, **KERNEL, **given)
-    study.optimize(value, n=18)
+    begun(server, "strips", "mixed", 18)
     with Tab(browser, server) as tab:
         page = tab.go("/studies/strips")
         tab.settle()
@@ -137,9 +143,7 @@ def test_every_symbol_has_a_strip_of_its_own_and_is_read_there(browser: Any, ser
 
 
 def test_the_slice_moves_by_click_slider_and_key_and_stays_in_the_address(browser: Any, server: Server) -> None:
-    space, given = spaces()["pairs"]
-    study = zn.Study.create(server.folder / "slices.db", space, budget=60, **KERNEL, **given)
-    study.optimize(value, n=10)
+    begun(server, "slices", "pairs", 10)
     with Tab(browser, server, has_touch=True) as tab:
         page = tab.go("/studies/slices")
         tab.settle()
@@ -201,9 +205,7 @@ def test_readouts_lead_to_their_measurements(browser: Any, server: Server) -> No
 
 
 def test_the_question_in_hand_is_marked_and_trials_of_the_history_are_read(browser: Any, server: Server) -> None:
-    space, given = spaces()["map"]
-    study = zn.Study.create(server.folder / "hand.db", space, budget=60, **KERNEL, **given)
-    study.optimize(value, n=6)
+    study = begun(server, "hand", "map", 6)
     first, second = study.ask(2, by="Ada")
     study.ask(by="dish-1")
     with Tab(browser, server) as tab:
@@ -231,9 +233,7 @@ def test_the_question_in_hand_is_marked_and_trials_of_the_history_are_read(brows
 
 
 def test_mode_threshold_and_zoom_are_in_the_address(browser: Any, server: Server) -> None:
-    space, given = spaces()["sequences"]
-    study = zn.Study.create(server.folder / "address.db", space, budget=60, **KERNEL, **given)
-    study.optimize(value, n=8)
+    begun(server, "address", "sequences", 8)
     with Tab(browser, server) as tab:
         page = tab.go("/studies/address")
         tab.settle()
@@ -251,9 +251,7 @@ def test_mode_threshold_and_zoom_are_in_the_address(browser: Any, server: Server
 
 
 def test_pictures_are_taken_away_as_svg_and_png(browser: Any, server: Server) -> None:
-    space, given = spaces()["mixed"]
-    study = zn.Study.create(server.folder / "taken.db", space, budget=60, **KERNEL, **given)
-    study.optimize(value, n=8)
+    begun(server, "taken", "mixed", 8)
     with Tab(browser, server) as tab:
         page = tab.go("/studies/taken")
         tab.settle()
@@ -384,10 +382,7 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         page.wait_for_url("**/studies/described")
         study = zn.Study.open(server.folder / "described.db")
         assert study.space.names == ("mixing speed", "solvent", "phase")
-        page.goto(server.address)
-        page.get_by_role("button", name="New study").click()
-        page.locator("[name=name]").fill("letters")
-        page.get_by_label("the space").select_option("sequences")
+        page = tab.new_study("letters", "sequences")
         page.locator("[name=alphabet]").fill("ACGU")
         page.locator("[name=length]").fill("5")
         tab.shows("understood", "all sequences of 5 letters of ACGU")

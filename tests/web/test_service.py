@@ -24,7 +24,7 @@ from web.server_process import Server, line
 from zonal.study.study import Study
 from zonal.web import routes
 from zonal.web.routes import Unknown
-from zonal.web.server import Service
+from zonal.web.service import Service
 from zonal.web.study_folder import Folder
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}

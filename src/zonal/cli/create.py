@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from zonal.cli import options
-from zonal.cli.trials import budget_line
+from zonal.cli.settings import SpaceOptions, StudyOptions, recipe_option, space_options, study_options, whole
 from zonal.errors import InvalidInput
 from zonal.io.recipe_text import Key, Recipe, read_recipe
 from zonal.study.recipe import PLAIN, arguments, template, where
@@ -28,13 +28,13 @@ Examples:
 
 @options.command(epilog=EXAMPLES)
 @click.argument("path", metavar="[STUDY]", required=False, type=options.FILE)
-@options.recipe_option
+@recipe_option
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with comments, and exit.")
-@options.space_options
+@space_options
 @click.option("--points", "table", type=options.FILE, help="A table with one row per point or area.")
 @click.option("--budget", type=float, help="Number of measurements, or their total cost.")
 @options.by_option
-@options.study_options
+@study_options
 def new(
     path: Path | None,
     recipe: Path | None,
@@ -42,8 +42,8 @@ def new(
     table: Path | None,
     budget: float | None,
     by: str | None,
-    space: options.SpaceOptions,
-    settings: options.StudyOptions,
+    space: SpaceOptions,
+    settings: StudyOptions,
 ) -> None:
     """Start a study in a new file, from a recipe or from options."""
     if wants_template:
@@ -61,20 +61,20 @@ def new(
     given = arguments(words)
     with words.blamed():
         study = Study.create(path, **given, by=by)
-    options.echo_err(f"{path}: {budget_line(study)} {smallest(study)}.")
+    options.echo_err(f"{path}: {options.budget_line(study)} {smallest(study)}.")
 
 
 def refuse_beside(recipe: Path | None, *further: str, but: Collection[str] = ()) -> None:
     """Raise if an option of a study, or one of `further`, is given beside a recipe, which has all settings."""
     ctx = click.get_current_context()
-    fixed = {*options.SpaceOptions.__annotations__, *options.StudyOptions.__annotations__, *further} - {*but}
+    fixed = {*SpaceOptions.__annotations__, *StudyOptions.__annotations__, *further} - {*but}
     for param in ctx.command.params:
         on_command_line = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         if recipe is not None and param.name in fixed and on_command_line:
             raise click.UsageError(f"{param.opts[0]} cannot be combined with --recipe: write it into {recipe}.")
 
 
-def described(place: Recipe, budget: float, settings: options.StudyOptions) -> Recipe:
+def described(place: Recipe, budget: float, settings: StudyOptions) -> Recipe:
     """Return the recipe that options are equivalent to, given the recipe of their space."""
     noise, per_weight = settings["noise"], settings["noise_per_weight"]
     if None not in (noise, per_weight):
@@ -82,7 +82,7 @@ def described(place: Recipe, budget: float, settings: options.StudyOptions) -> R
     spread = noise if per_weight is None else {"per_weight": per_weight}
     measurement = {"name": settings["value"], "unit": settings["unit"], "noise": spread}
     words = {
-        "budget": options.whole(budget),
+        "budget": whole(budget),
         "forbidden": list(settings["forbidden"]),
         "direction": "minimize" if settings["minimize"] else None,
         "measurement": {key: value for key, value in measurement.items() if value is not None},
@@ -115,5 +115,5 @@ def refit(study: Study, by: str | None) -> None:
 @options.by_option
 def extend(study: Study, n: float, by: str | None) -> None:
     """Add N to the budget: measurements, or units of their cost."""
-    study.extend(n if study.settings.priced else options.whole(n), by=by)
-    options.echo_err(budget_line(study))
+    study.extend(n if study.settings.priced else whole(n), by=by)
+    options.echo_err(options.budget_line(study))

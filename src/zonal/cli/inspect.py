@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from zonal.cli import options
-from zonal.cli.trials import budget_line, echo_trials
+from zonal.cli.trials import echo_trials
 from zonal.engine.confidence import Outlook
 from zonal.engine.results import Recommendation, Trial
 from zonal.engine.windows import size_from_text
@@ -24,9 +24,10 @@ from zonal.plotting import Kind, column_width
 from zonal.spaces import Node
 from zonal.study import sheets, summary
 from zonal.study.areas import area_frame
+from zonal.study.listings import RegionProbabilities
 from zonal.study.queries import Side
 from zonal.study.study import Study
-from zonal.study.summary import LUCK, UNMEASURED, RegionProbabilities, beyond, is_empty
+from zonal.study.summary import LUCK, UNMEASURED, beyond, is_empty
 from zonal.study.suspects import hanging, set_aside_line
 
 SHOWN_NODES = 60
@@ -123,7 +124,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, shifts: bool, as_json: b
         options.echo_json(overview)
         return
     what = labelled(study.settings.value_name, study.settings.value_unit)
-    click.echo(f"{study.settings.direction} the average {what} of a region: {budget_line(study)}")
+    click.echo(f"{study.settings.direction} the average {what} of a region: {options.budget_line(study)}")
     measured = not is_empty(study)
     if overview["best"] and measured:
         _echo_best(study, overview)

@@ -59,12 +59,7 @@ class Program:
     """
 
     def __init__(
-        self,
-        words: Sequence[str],
-        timeout: float | None,
-        retries: int,
-        priced: bool = False,
-        plain: bool = False,
+        self, words: Sequence[str], timeout: float | None, retries: int, priced: bool = False, plain: bool = False
     ) -> None:
         self._priced = priced
         self._plain = plain

@@ -19,6 +19,7 @@ from zonal.cli.options import (
     KEEPS_FAILING,
     Finite,
     Refusal,
+    budget_line,
     echo_err,
     for_shell,
     labels_option,
@@ -26,7 +27,6 @@ from zonal.cli.options import (
     study_command,
 )
 from zonal.cli.program import Failed, Program
-from zonal.cli.trials import budget_line
 from zonal.engine.results import Trial
 from zonal.errors import InvalidInput, TrialError, duration
 from zonal.study.executors import FutureExecutor, Reading, Task, Threads

@@ -12,6 +12,18 @@ import click
 
 from zonal.cli import options
 from zonal.cli.create import described, refuse_beside
+from zonal.cli.settings import (
+    NUMBERS,
+    OneOrMore,
+    SpaceOptions,
+    StudyOptions,
+    grouped,
+    numbers,
+    one_or_more,
+    recipe_option,
+    space_options,
+    study_options,
+)
 from zonal.engine.noise import PerWeight
 from zonal.errors import InvalidInput, reject, require
 from zonal.io.files import write_picture
@@ -39,8 +51,8 @@ class Plan(TypedDict):
     recipe: Path | None
     table: Path | None
     budgets: tuple[float, ...]
-    space: options.SpaceOptions
-    settings: options.StudyOptions
+    space: SpaceOptions
+    settings: StudyOptions
     sequence: str | None
     given: bool
     runs: int
@@ -52,15 +64,15 @@ def _simulation(
     picture: str, runs: int, fewest: int, table: options.Decorator, budget: options.Decorator
 ) -> options.Decorator:
     """Return the options of a command that simulates campaigns: those of a study, and those of the simulation."""
-    return options.grouped(
+    return grouped(
         "plan",
         Plan,
         table,
         budget,
-        options.recipe_option,
-        options.space_options,
+        recipe_option,
+        space_options,
         click.option("--sequence", help="Column of sequences, all possible ones of one length."),
-        options.study_options,
+        study_options,
         click.option(
             "--given", is_flag=True, help="The search is given noise and model; by default it learns them."
         ),
@@ -80,7 +92,7 @@ SIMULATED = "Number of measurements, or their cost; for a single number, 1/8, 1/
     30,
     1,
     click.argument("table", type=options.FilePath()),
-    click.option("--budget", "budgets", callback=options.numbers, help=REHEARSED),
+    click.option("--budget", "budgets", callback=numbers, help=REHEARSED),
 )
 def rehearse(plan: Plan) -> None:
     """Simulate a campaign on a TABLE before you pay for it.
@@ -100,16 +112,14 @@ def rehearse(plan: Plan) -> None:
     50,
     2,
     click.argument("table", required=False, type=options.FilePath()),
-    click.option(
-        "--budget", "budgets", multiple=True, callback=options.numbers, metavar=options.NUMBERS, help=SIMULATED
-    ),
+    click.option("--budget", "budgets", multiple=True, callback=numbers, metavar=NUMBERS, help=SIMULATED),
 )
 @click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
 @click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
     "--lengthscale",
-    callback=options.one_or_more,
-    metavar=options.NUMBERS,
+    callback=one_or_more,
+    metavar=NUMBERS,
     help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
 @click.option(
@@ -125,7 +135,7 @@ def power(
     plan: Plan,
     signal: float | None,
     variance: float | None,
-    lengthscale: options.OneOrMore,
+    lengthscale: OneOrMore,
     target: float | None,
     compare: tuple[str, ...],
 ) -> None:
@@ -264,7 +274,7 @@ def _powered(
     plan: Plan,
     signal: float | None,
     variance: float | None,
-    lengthscale: options.OneOrMore,
+    lengthscale: OneOrMore,
     target: float | None,
     compare: tuple[str, ...],
 ) -> Iterator[str]:
@@ -337,11 +347,7 @@ def _draw(analysis: Power | Comparison, value: str, out: Path) -> None:
 
 
 def _model(
-    space: Space,
-    kernel: Kernel | None,
-    signal: float | None,
-    variance: float | None,
-    lengthscale: options.OneOrMore,
+    space: Space, kernel: Kernel | None, signal: float | None, variance: float | None, lengthscale: OneOrMore
 ) -> tuple[Kernel | None, float | None]:
     """Return the kernel that functions are drawn from, or else their standard deviation."""
     either = signal is None or variance is None

@@ -10,6 +10,7 @@ from zonal.cli.options import (
     DIFFERENT,
     FILE,
     Refusal,
+    budget_line,
     command,
     decimal_option,
     echo_err,
@@ -17,7 +18,6 @@ from zonal.cli.options import (
     separator_option,
     study_command,
 )
-from zonal.cli.trials import budget_line
 from zonal.errors import require
 from zonal.io.files import content_of, write
 from zonal.io.spreadsheet import ENDINGS, SheetFile

@@ -34,6 +34,7 @@ class TrialNumber(click.types.StringParamType):
 
 
 TRIAL = TrialNumber()
+trials_argument = click.argument("trials", nargs=-1, required=True, type=TRIAL, metavar="TRIAL...")
 
 
 def numbered(study: Study, trial: int | str, state: str, observation: bool = False) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -98,8 +98,6 @@ class Model:
     >>> study.model.noise, study.model.measurements
     (0.1, 0)
     """
-
-    sparse: ClassVar[tuple[str, ...]] = ("law", "beam")  # not written where they have their default
 
     kernel: Kernel
     noise: float | None

@@ -84,10 +84,7 @@ class Landscape(ABC):
         return self._average(as_region(self.space, region), seen)
 
     def simulate(
-        self,
-        noise: Noise = 0.0,
-        rng: int | np.random.Generator | None = None,
-        feedback: Feedback | None = None,
+        self, noise: Noise = 0.0, rng: int | np.random.Generator | None = None, feedback: Feedback | None = None
     ) -> TableInstrument:
         """Return an instrument with noise, as `zonal.simulate` does; by default it measures all of a region."""
         return TableInstrument(self, noise, random_generator(rng), checked_view(feedback))

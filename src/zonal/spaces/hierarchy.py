@@ -7,34 +7,19 @@ from the top to each leaf, with leaves of one region together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal._types import Floats
-from zonal.errors import (
-    InvalidInput,
-    attribute,
-    check_choice,
-    is_listed,
-    listed,
-    mapped,
-    named,
-    positive_number,
-    reject,
-    require,
-    text,
-)
+from zonal.errors import check_choice, is_listed, listed, positive_number, require, text
 from zonal.io.dataframes import (
     DataFrame,
     DataSeries,
-    Labels,
     as_frame,
     in_order,
     row_order,
@@ -47,33 +32,23 @@ from zonal.kernels.feedback import Feedback
 from zonal.spaces.base import PartLike, RegionLike, Values
 from zonal.spaces.finite import FiniteSpace, SubsetRegion
 from zonal.spaces.healpix import FRAMES, columns_of_sky, frame_of_sky
-from zonal.spaces.hierarchy_links import columns_of_codes, features_of_nodes, leaves_of_edges
-from zonal.spaces.hierarchy_names import (
-    ANYTHING,
-    JOINT,
-    MEMBERS,
-    WHOLE,
-    named_paths,
-    path_of_levels,
-    path_of_name,
+from zonal.spaces.hierarchy_leaves import (
+    Leaves,
+    codes_of,
+    columns_of_levels,
+    leaves_of_parents,
+    leaves_of_tree,
+    numbered_levels,
+    region_name,
+    together,
 )
-from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
+from zonal.spaces.hierarchy_links import columns_of_codes, features_of_nodes, leaves_of_edges
+from zonal.spaces.hierarchy_names import ANYTHING, JOINT, MEMBERS, WHOLE, named_paths, path_of_levels, path_of_name
+from zonal.spaces.member_columns import by_name, checked_least, checked_weights, taken_features
 from zonal.spaces.partition import nested_levels
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
-
-TABLE = "a table needs one column per level", "Pass at least one."
-DEEPEST_TREE = 200  # levels of nested mappings and lists
-
-
-class Leaves(NamedTuple):
-    """The leaves of a tree, in its order."""
-
-    paths: list[tuple[str, ...]]
-    rows: Sequence[int]  # the user's row number of each
-    levels: tuple[str, ...] = ()  # names, if they were given
-    labels: Labels | None = None  # of the user's rows
 
 
 @hinting()
@@ -117,7 +92,7 @@ class Hierarchy(FiniteSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        paths, order, levels, labels = tree if isinstance(tree, Leaves) else _of_tree(tree)
+        paths, order, levels, labels = tree if isinstance(tree, Leaves) else leaves_of_tree(tree)
         size, rows = len(paths), np.array(order, dtype=np.intp)
         vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
         checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
@@ -134,8 +109,8 @@ class Hierarchy(FiniteSpace):
     def _features(self, features: ByLeaf) -> tuple[Floats, tuple[str, ...]]:
         """Return the features of the leaves in the order of the tree, and their names; codes if there are none."""
         if features is None:
-            table = _codes(self.paths)
-            return table, _numbered(table.shape[1])
+            table = codes_of(self.paths)
+            return table, numbered_levels(table.shape[1])
         size, label_sets = len(self.paths), self.label_sets
         table, names, labels = taken_features(by_name(features, label_sets[1], "features"), "features")
         require(len(table) == size, f"features must have {size} rows, one per member", len(table), "Pass as many.")
@@ -172,22 +147,8 @@ class Hierarchy(FiniteSpace):
             fix = f"{guess(weights, columns)}Name a column of the table, or pass the weights."
             require(weights in columns, "the table has no such column of weights", weights, fix)
             named, weights = columns, columns.pop(weights)
-        if not isinstance(named, Mapping):
-            given = listed(named, *TABLE)
-            named = dict(zip(_numbered(len(given)), given, strict=True))
-        named = mapped(named, *TABLE)
-        require(named, TABLE[0], levels, TABLE[1])
-        columns = {
-            region_name(name, "a level"): list(map(_text, _not_shapes(name, listed(column, *TABLE))))
-            for name, column in named.items()
-        }
-        once = len(columns) == len(named)
-        require(once, "two levels have the same name", list(named), "Rename one; 1 and '1' are the same.")
-        sizes = {name: len(column) for name, column in columns.items()}
-        even = len(set(sizes.values())) == 1 and 0 not in sizes.values()
-        require(even, "the columns of levels must be equally long", sizes, "Pass one value per leaf.")
-        check_nested(columns)
-        leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
+        columns = columns_of_levels(named, levels)
+        leaves = together(list(zip(*columns.values(), strict=True)), tuple(columns), useful(labels))
         hierarchy = cls(leaves, features, weights, smallest, feature_names)
         vars(hierarchy).update(shapes=shapes if hierarchy.shapes is None else hierarchy.shapes)
         return hierarchy
@@ -210,20 +171,7 @@ class Hierarchy(FiniteSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        problem, fix = "parents must map each name to its parent", "Pass {'Sydney': 'NSW', ...}."
-        require(isinstance(parents, Mapping), problem, parents, fix)
-        parents = mapped(parents, problem, fix)
-        require(parents, problem, parents, fix)
-        require(None not in parents, "every region needs a name", None, "Name it.")
-        reject(
-            repeated(region_name(name, "a region") for name in parents),
-            "two regions have the same name",
-            "Rename one.",
-        )
-        paths = {name: _path(parents, name) for name in parents}
-        inner = set(parents.values())
-        leaves = _together([tuple(map(str, path)) for name, path in paths.items() if name not in inner])
-        return cls(leaves, features, weights, smallest, feature_names)
+        return cls(leaves_of_parents(parents), features, weights, smallest, feature_names)
 
     @classmethod
     def from_codes(
@@ -302,7 +250,7 @@ class Hierarchy(FiniteSpace):
         require(share <= 1, "thin must be at most 1", thin, "Pass a share, such as 0.5; 1 keeps all nodes.")
         nodes, paths, shares = leaves_of_edges(edges, weights, share)
         table = None if features is None else features_of_nodes(features, nodes)
-        return cls(_together(paths), table, shares, smallest, feature_names)
+        return cls(together(paths), table, shares, smallest, feature_names)
 
     @classmethod
     def healpix(cls, order: int, frame: str = "icrs", pixels: Sequence[int] | None = None) -> Hierarchy:
@@ -345,7 +293,7 @@ class Hierarchy(FiniteSpace):
     @property
     def level_names(self) -> tuple[str, ...]:
         """The names of the levels, numbered if there are none."""
-        return self.levels or _numbered(max(map(len, self.paths)))
+        return self.levels or numbered_levels(max(map(len, self.paths)))
 
     @property
     def label_sets(self) -> list[Sequence[Hashable]]:
@@ -435,123 +383,3 @@ class Hierarchy(FiniteSpace):
         """Return the names from the top down, or the number of leaves."""
         name = JOINT.join(self.shared_path(region)) or WHOLE
         return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"
-
-
-def _of_tree(tree: Any) -> Leaves:
-    """Return the leaves of nested mappings and lists."""
-    fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
-    require(as_frame(tree) is None, "a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
-    paths = list(_paths(tree, ()))
-    return Leaves(paths, range(len(paths)))
-
-
-def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the path to each leaf of nested mappings and lists."""
-    where = JOINT.join(above) or WHOLE
-    require(
-        len(above) < DEEPEST_TREE, f"a tree has at most {DEEPEST_TREE} levels", subtree, "Does it contain itself?"
-    )
-    fix = "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents."
-    problem = f"below {where} there must be a mapping, a list of names or None"
-    items = [subtree] if isinstance(subtree, Mapping) else listed(subtree, problem, fix)
-    entries = [pair for place, item in enumerate(items) for pair in _named(item, place)]
-    pairs = [(region_name(name, f"a region within {where}"), below) for name, below in entries]
-    require(pairs, f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
-    fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
-    reject(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
-    for name, below in pairs:
-        path = (*above, name)
-        yield from [path] if below is None else _paths(below, path)
-
-
-def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
-    """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
-    if isinstance(item, Mapping):
-        return list(mapped(item, "a region must be a mapping", "Pass {name: subtree}.").items())
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping | list | None):
-        return [item]
-    return [(place, item)] if isinstance(item, (list, tuple)) else [(item, None)]
-
-
-def region_name(name: Any, what: str) -> str:
-    """Check the name of a region, level or feature, and return it as text; numbers and dates are names too."""
-    plain = isinstance(name, str | int | float | date | np.generic) and name == name
-    try:
-        written = str(name) if plain and not isinstance(name, str) else name
-    except ValueError:  # a whole number of thousands of digits
-        raise InvalidInput(
-            f"{what} has a number too long to be a name", name, "Pass text, or a shorter one."
-        ) from None
-    return named(written, what)
-
-
-def _not_shapes(name: str, column: list[Any]) -> list[Any]:
-    """Return a column of names; raise if there are shapes in it."""
-    fix = f"Leave the column out, or pass geopandas.GeoDataFrame(table, geometry={name!r})."
-    shapes = (value for value in column if attribute(type(value), "__geo_interface__") is not None)
-    reject(shapes, f"column {name} has shapes, not names of regions", fix)
-    return column
-
-
-def _text(name: Any) -> str:
-    """Return the name of a region in a table as text, "" if there is none."""
-    with suppress(Exception):  # pandas' NA is neither equal to itself nor not; an array is no name
-        return "" if name is None or name != name else text(str(name), "a name")
-    return ""
-
-
-def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
-    """Raise if a region has no name or two parents, or a leaf occurs twice; rows are counted from `first`."""
-    for name, column in columns.items():
-        if "" in column:
-            row = first + column.index("")
-            raise InvalidInput(f"column {name} is empty in row {row}", "", "Name every region.")
-    names = list(columns)
-    for coarse, fine in itertools.pairwise(names):
-        parent: dict[str, tuple[str, int]] = {}
-        for row, (above, below) in enumerate(zip(columns[coarse], columns[fine], strict=True), first):
-            outer, where = parent.setdefault(below, (above, row))
-            if outer != above:
-                raise InvalidInput(
-                    f"column {fine} is not nested in {coarse}: {below!r} is within {outer!r} in row {where} and "
-                    f"within {above!r} in row {row}",
-                    below,
-                    "Use codes, or names that are unique.",
-                )
-    finest = columns[names[-1]]
-    for leaf in repeated(finest):
-        rows = [row for row, name in enumerate(finest, first) if name == leaf]
-        problem = f"column {names[-1]} names the same leaf in rows {rows[0]} and {rows[1]}"
-        raise InvalidInput(problem, leaf, "Pass a row per leaf.")
-
-
-def _path(parents: Mapping[str, str | None], name: str) -> list[str]:
-    """Return the names from the top to one of them."""
-    chain = [name]
-    while (above := parents[chain[-1]]) is not None:
-        if not isinstance(above, Hashable) or above not in parents:
-            problem = f"the parent of {chain[-1]!r} is not among the names"
-            raise InvalidInput(problem, above, "Add it, with None as its parent.")
-        if above in chain:
-            raise InvalidInput(f"parent links form a cycle at {above!r}", chain, "Remove one link.")
-        chain.append(above)
-    return chain[::-1]
-
-
-def _numbered(number: int) -> tuple[str, ...]:
-    """Return names for levels that the user gave none."""
-    return tuple(f"level {j}" for j in range(1, number + 1))
-
-
-def _together(paths: list[tuple[str, ...]], levels: tuple[str, ...] = (), labels: Labels | None = None) -> Leaves:
-    """Return leaves with siblings put together, by first appearance."""
-    order = np.lexsort(_codes(paths).T[::-1]).tolist()
-    return Leaves([paths[row] for row in order], order, levels, labels)
-
-
-def _codes(paths: Sequence[tuple[str, ...]]) -> Floats:
-    """Return, for each leaf, the number of its ancestor at every level; beyond its depth, its own."""
-    depth = max(len(path) for path in paths)
-    numbers: dict[tuple[str, ...], int] = {}
-    every = [[numbers.setdefault(path[: level + 1], len(numbers)) for level in range(depth)] for path in paths]
-    return np.array(every, dtype=float)

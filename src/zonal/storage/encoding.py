@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache, partial
+from inspect import signature
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from zonal._types import Json
 from zonal.engine import events
 from zonal.errors import StudyFileError
 from zonal.gp import hyperparameters
+from zonal.gp.model import Model
 from zonal.kernels import base
 from zonal.kernels.feedback import Feedback
 from zonal.policies.base import Policy
@@ -43,12 +45,14 @@ Storable: TypeAlias = "Plain | Part | Mapping[str, Storable] | Sequence[Storable
 Marker = Callable[[Storable], JsonObject | None]  # returns the mark of a value that is not stored; None if it is
 T = TypeVar("T")
 GIVEN = "given"  # marks what the user gave, which is not stored
-# Fields that are not stored where they are empty, by class.
-LEFT_OUT: dict[str, tuple[str, ...]] = {name: ("labels",) for name in ("Asked", "Told", "Observed", "Corrected")}
-LEFT_OUT["Model"] = ("offsets", "unrelated")
+# Fields that are not stored where they have their default, by class.
+LEFT_OUT: dict[type, tuple[str, ...]] = {
+    events.Asked: ("labels",),
+    **dict.fromkeys((events.Told, events.Observed, events.Corrected), ("reading", "labels")),
+    Model: ("law", "beam", "offsets", "unrelated"),
+}
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
-LATER = frozenset({"reading"})  # fields of events that are written only where they are used
 MIN_PACKED = 64  # integers in a tuple, from which on it is stored as an array
 MAX_BYTES = 1 << 29  # of all arrays read together: a few compressed bytes can claim to be far more
 TOO_LARGE = f"arrays of more than {MAX_BYTES} bytes cannot be stored in a file"
@@ -146,10 +150,14 @@ def _by_fields(value: Storable, mark: Marker | None) -> Json:
     if value is kind:
         return {"$": "class", "name": name}
     held = {part: getattr(value, part) for part in parts}
-    sparse = {part for part in getattr(kind, "sparse", ()) if held[part] == getattr(kind, part)}
-    sparse |= {part for part in LEFT_OUT.get(name, ()) if not held[part]}
-    sparse |= {part for part in parts if part in LATER and held[part] is None}
+    sparse = {part for part, default in _left_out(kind).items() if held[part] == default}
     return {"$": name, **{part: encode(item, mark) for part, item in held.items() if part not in sparse}}
+
+
+@cache
+def _left_out(kind: type) -> dict[str, Any]:
+    """Return the defaults of the fields of a class that are not stored where they have them."""
+    return {part: signature(kind).parameters[part].default for part in LEFT_OUT.get(kind, ())}
 
 
 def _packed(array: NDArray[np.generic], kind: str) -> Json:

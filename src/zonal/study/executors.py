@@ -18,15 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import (
-    Any,
-    ParamSpec,
-    Protocol,
-    SupportsFloat,
-    TypeAlias,
-    TypeVar,
-    runtime_checkable,
-)
+from typing import Any, ParamSpec, Protocol, SupportsFloat, TypeAlias, TypeVar, runtime_checkable
 
 from zonal.engine.results import Trial
 from zonal.errors import LARGEST_WHOLE, InvalidInput, attribute, require, whole_number

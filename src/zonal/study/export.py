@@ -24,7 +24,8 @@ from zonal.storage.schema import (
 )
 from zonal.study.history import history
 from zonal.study.region_formats import exact_cells, exact_columns
-from zonal.study.sheets import SEEN, label_columns, place_of
+from zonal.study.sheet_rows import SEEN
+from zonal.study.sheets import label_columns, place_of
 from zonal.study.study import Study
 from zonal.study.summary import jsonable, to_json
 

@@ -152,21 +152,8 @@ def tell(
         if pending or checks.fits(state, fact):
             after = commands.tell(state, fact, beside, study._keeps_answers)
         else:
-            region = state.asked_region(asked)
-            taken = spent or asked.time
-            seen = Observed(
-                region,
-                value,
-                sem,
-                0.0,
-                study.settings.feedback,
-                taken,
-                fact.minus,
-                asked.number,
-                note,
-                reading,
-                fact.labels,
-            )
+            seen = Observed(state.asked_region(asked), value, sem, 0.0, study.settings.feedback, took, fact.minus)
+            seen = seen._replace(trial=asked.number, note=note, reading=reading, labels=fact.labels)
             after = commands.observe(state, [seen, *beside])
         study._commit(after)
         if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged

@@ -32,18 +32,8 @@ if TYPE_CHECKING:
 JUDGE = 10  # measurements after the initial design before a learned model may stop the search
 FEWEST = 4  # smallest regions measured before it may
 MISFIT = 1.5  # residuals of the best measured regions, in what the models say: above it they may not
-REPLY = (
-    "value",
-    "sem",
-    "note",
-    "time",
-    "slopes",
-    "minus",
-    "below",
-    "above",
-    "exposure",
-    "labels",
-)  # of `Study.tell`, which an instrument may return
+# Of `Study.tell`, which an instrument may return.
+REPLY = ("value", "sem", "note", "time", "slopes", "minus", "below", "above", "exposure", "labels")
 LONGEST_NOTE = 500  # characters of what is kept of an error
 
 LabelsOfTrial: TypeAlias = LabelsLike | Callable[[Trial], LabelsLike]

@@ -17,7 +17,7 @@ from zonal.io.files import library
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import Region
 from zonal.study.areas import area_frame
-from zonal.study.summary import column_of, joined
+from zonal.study.listings import column_of, joined
 
 
 class _Pair(NamedTuple):

@@ -20,10 +20,7 @@ from zonal._types import Floats, Ints
 from zonal.engine import confidence, policy, select
 from zonal.engine.confidence import HELD, SURE, Outlook
 from zonal.engine.policy import views
-from zonal.engine.results import (
-    ConfidenceBands,
-    RegionProbability,
-)
+from zonal.engine.results import ConfidenceBands, RegionProbability
 from zonal.engine.settings import checked_feedback
 from zonal.engine.state import State
 from zonal.errors import InvalidInput, finite_number, listed, require, truth, whole_number, without_unit
@@ -39,9 +36,9 @@ from zonal.policies.base import candidates
 from zonal.spaces import Region, as_region, is_one_region, with_feedback
 from zonal.spaces.base import RegionLike
 from zonal.study import summary
+from zonal.study.listings import RegionProbabilities, likely_table
 from zonal.study.predictions import Prediction
 from zonal.study.region_formats import regions_in
-from zonal.study.summary import RegionProbabilities, likely_table
 from zonal.study.whole_map import smallest_grid, whole_grid
 from zonal.tree import TreeTable
 

@@ -25,7 +25,7 @@ from zonal.policies.deltas import Delta
 from zonal.spaces import Space
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.box import SCALES, has_symbols
-from zonal.spaces.hierarchy import check_nested
+from zonal.spaces.hierarchy_leaves import check_nested
 from zonal.study.region_formats import check_variables
 
 T = TypeVar("T")
@@ -81,16 +81,8 @@ KEYS: dict[str, tuple[str, ...]] = {
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
 PRICES = ("cost", "times", "overhead", "travel")  # the settings that give measurements a cost
-PLAIN = (
-    "direction",
-    "max_replicates",
-    "seed",
-    *PRICES,
-    "cost_unit",
-    "offsets",
-    "drift",
-    "gross_errors",
-)  # arguments of `Study` as they stand
+# Arguments of `Study` as they stand.
+PLAIN = ("direction", "max_replicates", "seed", *PRICES, "cost_unit", "offsets", "drift", "gross_errors")
 TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from zonal.engine.windows import answers_anywhere, checked_size
 from zonal.errors import InvalidInput, require
 from zonal.io.result_table import Cell, Listing, labelled
+from zonal.study.listings import column_of, joined
 from zonal.study.recommend import recommend
-from zonal.study.summary import column_of, joined
 
 if TYPE_CHECKING:
     from zonal.study.study import Study

@@ -2,7 +2,7 @@
 
 A study is started, opened from its file or replayed from its history, and changes by one assignment after the
 transaction is on disk. What its methods do is in plain functions of a study: `operations` (changes),
-`optimize` and `point_search` (measuring with a function), `queries` and `summary` (answers).
+`optimize` and `point_search` (measuring with a function), `queries`, `listings` and `summary` (answers).
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ from zonal.spaces.base import RegionLike
 from zonal.storage.journal import Journal, applying
 from zonal.storage.schema import same_settings, users_own
 from zonal.study import (
+    listings,
     observations,
     offsets,
     operations,
@@ -93,13 +94,14 @@ from zonal.study import (
 )
 from zonal.study.executors import Anywhere, Measure
 from zonal.study.history import observation_outcomes, trial_of, trial_outcomes
+from zonal.study.listings import RegionProbabilities
 from zonal.study.observations import NO_VALUE, Many, Measurement
 from zonal.study.optimize import LabelsOfTrial
 from zonal.study.point_search import MeasurePoint, PointResult
 from zonal.study.predictions import Prediction
 from zonal.study.recommend import Size
 from zonal.study.run_loop import Callback, OnError
-from zonal.study.summary import TOP, RegionProbabilities
+from zonal.study.summary import TOP
 from zonal.study.why import WhyAnswer, WhyTrial, Worth, why_answer, why_trial, worth
 from zonal.tree import TreeTable
 
@@ -1119,13 +1121,7 @@ class Study(metaclass=Named):
         )
 
     def observe_study(
-        self,
-        other: Study,
-        *,
-        labels: LabelsLike = None,
-        scale: float = 1.0,
-        by: str | None = None,
-        key: str = "",
+        self, other: Study, *, labels: LabelsLike = None, scale: float = 1.0, by: str | None = None, key: str = ""
     ) -> list[Observation]:
         """Record all averages of another study on the same space, such as last year's, as of a source.
 
@@ -1377,12 +1373,7 @@ class Study(metaclass=Named):
 
     def _refit(self, from_scratch: bool = True, by: str | None = None, key: str = "") -> bool:
         return signatures.signed(
-            self,
-            by,
-            key,
-            Fitted,
-            lambda study: operations.refit(study, from_scratch),
-            lambda state, at: True,
+            self, by, key, Fitted, lambda study: operations.refit(study, from_scratch), lambda state, at: True
         )
 
     def extend(self, n: float, *, by: str | None = None, key: str = "") -> None:
@@ -1559,11 +1550,7 @@ class Study(metaclass=Named):
         return queries.beyond(self, "below", threshold, probability, sigma, every)
 
     def probability(
-        self,
-        regions: RegionLike | Sequence[RegionLike],
-        *,
-        above: float | None = None,
-        below: float | None = None,
+        self, regions: RegionLike | Sequence[RegionLike], *, above: float | None = None, below: float | None = None
     ) -> Any:
         """Return the probability, under the model, that any region's average is above or below a threshold.
 
@@ -1754,7 +1741,7 @@ class Study(metaclass=Named):
         >>> study.table()["value"]
         [0.7]
         """
-        return summary.table(self, history)
+        return listings.table(self, history)
 
     def suspects(self) -> Listing:
         """Return every reading beside what the models and the others expect of it, the likeliest mistakes first.
@@ -1793,7 +1780,7 @@ class Study(metaclass=Named):
         >>> study.top(3)["rank"]
         [1, 2, 3]
         """
-        return summary.top(self, k)
+        return listings.top(self, k)
 
     def sizes(self) -> Listing:
         """Return the best region of every size as a table: how much is lost if the patch must be larger.

@@ -17,6 +17,7 @@ from zonal.gp.stats import Reward
 from zonal.io.result_table import Cell, Listing, counted, labelled
 from zonal.spaces import ContinuousAxis, ProductRegion, Region, SubsetRegion
 from zonal.study.history import history
+from zonal.study.listings import joined
 
 if TYPE_CHECKING:
     from zonal.study.study import Study
@@ -41,8 +42,6 @@ def readings(state: State) -> list[Reading]:
 
 def suspects(study: Study) -> Listing:
     """Return every reading with its deviation from what the others expect: see `Study.suspects`."""
-    from zonal.study.summary import joined  # which shows what this module says
-
     with study._lock:
         state = study._state
         if state.problem.model_free:

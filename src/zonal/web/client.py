@@ -390,33 +390,11 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
         for trial in errors.listed(trials, "trials must be a list", "Pass [trial], even for one.")
     ],
 }
-for _word in (
-    "table",
-    "top",
-    "suspects",
-    "plot",
-    "report",
-    "snapshot",
-    "refine",
-    "why",
-    "worth",
-    "__str__",
-    "_repr_html_",
-):
+SHOWN = ("table", "top", "suspects", "plot", "report", "snapshot", "refine", "why", "worth")
+for _word in (*SHOWN, "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
-SENT = {
-    "tell",
-    "correct",
-    "retract",
-    "set_aside",
-    "reinstate",
-    "fail",
-    "cancel",
-    "_forgive",
-    "forbid",
-    "allow",
-    "observe",
-}
+ABOUT_TRIALS = {"tell", "correct", "retract", "set_aside", "reinstate", "fail", "cancel", "_forgive"}
+SENT = ABOUT_TRIALS | {"forbid", "allow", "observe"}
 for _route in ROUTES:
     if _route.operation in SENT:
         setattr(Remote, _route.operation, _over_http(_route))
