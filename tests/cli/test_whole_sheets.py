@@ -269,7 +269,7 @@ def test_an_old_sheet_does_not_undo_newer_corrections() -> None:
     zonal("retract", "a.db", 2)
     fill("monday.csv", value=["0.1", "0.2", "0.3", "0.45", "0.5"])
     said = zonal("tell", "a.db", "--csv", "monday.csv", code=1).stderr  # row 4 is new, and not to be corrected
-    assert "row 4 (line 5): trial 3 was told already (0.4); got 0.45." in said
+    assert "row 4 (line 5): trial 3 already has the value 0.4; got 0.45." in said
     assert "row 2" not in said
     said = zonal("tell", "a.db", "--csv", "monday.csv", "--correct").stderr
     assert said.splitlines() == [

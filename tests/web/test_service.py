@@ -203,7 +203,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/forbid", {}, 422, "region is missing", "region"),
         ("/trials/0/tell", {}, 422, "value is missing", "value"),
         ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
-        ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
+        ("/trials/0/tell", {"value": 7.5}, 409, "already has the value", None),
         ("/trials/99/tell", {"value": 1}, 404, "is not a trial of this study", None),
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),

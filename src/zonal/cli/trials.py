@@ -40,9 +40,9 @@ class Limits(TypedDict):
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
 margin_option = click.option(
-    "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
+    "--moe", help="In place of --sem: a published 90 % margin of error, 1.645 standard errors."
 )
-exposure_option = click.option("--exposure", type=float, help="Of a count: over how much it was made.")
+exposure_option = click.option("--exposure", type=float, help="For a count: how much it covers, such as seconds.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -56,7 +56,7 @@ observation_option = click.option(
     type=click.Choice(list(map(str, plates.SIZES))),
     help="Order on plates of so many wells: the sheet names them, and a map of the plates is written beside it.",
 )
-@click.option("--pending", is_flag=True, help="Show the trials pending again, and ask for none.")
+@click.option("--pending", is_flag=True, help="List the pending trials; ask for no new ones.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @options.separator_option
 @options.decimal_option
@@ -283,7 +283,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--study", "other", type=options.FILE, help="All averages of another study, as of a source.")
 @click.option("--scale", type=float, default=1.0, help="What that study's values are multiplied by  [default: 1]")
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
-@click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
+@click.option("--again", is_flag=True, help="Also take rows that the study has already.")
 @options.decimal_option
 @options.by_option
 def observe(
@@ -352,7 +352,7 @@ trials_argument = click.argument("trials", nargs=-1, required=True, type=TRIAL, 
 def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str, by: str | None) -> None:
     """Record that trials could not be measured.
 
-    The budget gets their cost back. A TRIAL may be given by its region, if that has one trial pending. A
+    Their cost is refunded. A TRIAL may be given by its region, if that has one trial pending. A
     region that fails three times is not asked for again. For a trial that was not tried, use `zonal cancel`.
     """
     _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note, by=by))
@@ -365,7 +365,7 @@ def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str,
 def cancel(study: Study, trials: tuple[int | str, ...], note: str, by: str | None) -> None:
     """Cancel trials that were not tried.
 
-    The budget gets their cost back, and nothing counts against their regions. A TRIAL may be given by its
+    Their cost is refunded, and nothing counts against their regions. A TRIAL may be given by its
     region, if that has one trial pending.
     """
     _close(study, trials, lambda draft, number: draft.cancel(number, note, by=by))
@@ -441,7 +441,7 @@ def correct(
     observation: bool,
     by: str | None,
 ) -> None:
-    """Replace a value that was told by mistake by another VALUE.
+    """Replace a wrong value by the right VALUE.
 
     TRIAL is a number, or a region that has one trial with a value.
 
@@ -463,9 +463,9 @@ def correct(
 @observation_option
 @options.by_option
 def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Remove values that should never have been told.
+    """Remove values that should never have been entered.
 
-    The budget gets their cost back. Everything is as if they had never been told, except that regions already
+    Their cost is refunded. Everything is as if they had never been told, except that regions already
     split stay split. The history keeps the values, and who retracted them, when and why. A TRIAL may still be
     told.
     """
@@ -486,7 +486,7 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 @observation_option
 @options.by_option
 def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings no longer count, as gross errors.
+    """Set readings aside as gross errors: they no longer count.
 
     Their trials stay paid for. Everything is as if they were not known, except that regions already split stay
     split. `zonal suspects` lists the likeliest mistakes, `zonal reinstate` undoes it.
@@ -508,9 +508,9 @@ def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observatio
 @observation_option
 @options.by_option
 def reinstate(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings count again that were set aside.
+    """Count readings again that were set aside.
 
-    Set aside by Zonal or by hand: from now on they are believed.
+    Whether Zonal or a person set them aside: from now on they are trusted.
     """
     numbers = dict.fromkeys(numbered(study, trial, "set aside", observation) for trial in trials)
     records = [operations.recorded(study, number, observation) for number in numbers]

@@ -195,8 +195,8 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
-        f"trial {asked.number} was told already ({readings.shown(earlier.value, earlier.reading)}) and cannot be "
-        f"told {readings.shown(fact.value, fact.reading)}. "
+        f"trial {asked.number} already has the value {readings.shown(earlier.value, earlier.reading)}; "
+        f"got {readings.shown(fact.value, fact.reading)}. "
         "Use correct() if that was a mistake, observe() for a further measurement of its region."
     )
 

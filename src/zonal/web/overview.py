@@ -50,7 +50,7 @@ HAPPENED = {  # what an event says to people
     Retracted: "trial {0.number} retracted",
     SetAside: "trial {0.number} set aside",
     Reinstated: "trial {0.number} reinstated",
-    Observed: "a measurement from outside observed",
+    Observed: "an earlier measurement added",
     Forbidden: "{0.region.name} forbidden",
     Extended: "budget extended by {0.n}",
 }
