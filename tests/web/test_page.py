@@ -77,7 +77,7 @@ def the_script(tab: Tab) -> None:
     page.locator("[name=axis-0-low]").fill("20,0")
     page.locator("[name=axis-0-high]").fill("80")
     page.locator("[name=axis-0-unit]").fill("C")
-    page.get_by_label("how many measurements").fill("14")
+    page.get_by_label("number of measurements").fill("14")
     page.get_by_label("what is measured").fill("yield")
     page.get_by_label("its unit").fill("%")
     tab.shows("understood", "highest average yield [%], with 14 measurements")

@@ -401,7 +401,7 @@ def test_a_study_is_archived_from_its_page_and_comes_back(browser: Any, server: 
         page = tab.go("/studies/aside")
         page.get_by_role("button", name="Archive this study").click()
         tab.checked()
-        page.get_by_role("button", name="Archive it").click()
+        page.get_by_role("button", name="Archive", exact=True).click()
         page.wait_for_url(f"{server.address}/")
         tab.shows("archive", "Archived: 1 study")
         assert page.get_by_role("link", name="aside").count() == 0

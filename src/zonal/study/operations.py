@@ -309,7 +309,7 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
 
 
 def fail(study: Study, trial: Trial | int, retry: bool, note: str) -> None:
-    """Give up a trial that could not be measured: see `Study.fail`."""
+    """Record that a trial could not be measured: see `Study.fail`."""
     retry = truth(retry, "retry")
     with study._writing(partly=True):
         number, note = _pending_number(study, trial), text(note, "a note")

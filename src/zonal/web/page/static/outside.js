@@ -142,7 +142,7 @@ function upload(page) {
     "label",
     { class: "check" },
     h("input", { name: "changed", type: "checkbox" }),
-    " also take rows of trials that changed after the sheet was written",
+    " also take rows of trials that changed meanwhile",
   );
   dialogue(
     "A sheet that was filled in",
