@@ -358,6 +358,17 @@ def test_the_api_has_all_words_of_a_study() -> None:
     assert public - {route.operation for route in routes.ROUTES} == elsewhere
 
 
+def test_the_overview_names_no_region_that_was_recommended_before_something_else_came_in(tmp_path: Path) -> None:
+    study = zn.Study.create(tmp_path / "line.db", [(0, 1)], budget=5, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    study.tell(study.ask(), 0.1)
+    folder = Folder(tmp_path)
+    assert folder.entry("line").overview().best() is not None
+    study.observe([(0.8, 0.9)], 3.0)
+    assert folder.entry("line").overview().best() is None
+    study.tell(study.ask(), 0.2)
+    assert folder.entry("line").overview().best() is not None
+
+
 def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:
     zn.Study.create(tmp_path / "plain", [(0, 1)], budget=3, noise=0.1)
     zn.Study.create(tmp_path / "usual.db", [(0, 1)], budget=3, noise=0.1)
