@@ -184,7 +184,7 @@ class StudyOverview:
         ]
 
     def best(self) -> Mapping[str, Json] | None:
-        """Return what was recommended when the last trial was told; None if the file does not say, or more came."""
+        """Return what was recommended when the last trial was told; None if unknown, or if more came in."""
         answers = recommended_after(self.events)
         answer = answers[-1][1] if answers else None
         since = takewhile(lambda events: Told not in map(type, events), reversed(self.events))
