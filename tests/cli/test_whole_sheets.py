@@ -161,7 +161,7 @@ def test_a_note_in_a_row_without_a_value_is_kept_and_stays_until_another_comes()
     assert [one.note for one in study.trials] == ["", "waits for the lamp", "leaked", "no, lost"]
     assert zn.Study.replay(study.settings, study.events).trials == study.trials
     assert "every decision matches" in zonal("verify", "a.db").stderr
-    with pytest.raises(zn.TrialError, match=r"trial 1 was told \(0.25\). Change its note with correct"):
+    with pytest.raises(zn.TrialError, match=r"trial 1 has the value 0.25. Change its note with correct"):
         operations.annotate(study, 1, "late")
 
 
