@@ -113,7 +113,7 @@ def growth() -> dict[str, tuple[str, list[tuple[int, float]]]]:
         "trials": ("a campaign", [(n, seconds(partial(campaigns, 1, 1, n))) for n in trials]),
         "cells": ("predict() of all", [(n, map_seconds(n)) for n in cells]),
         "models": (
-            "predict() of 131,072, 10 to 40 regions",
+            "predict() of 131,072 cells",
             sorted((len(study.models), seconds(study.predict, 2)) for study in learned),
         ),
     }
@@ -144,8 +144,11 @@ def draw(measured: dict[str, tuple[str, list[tuple[int, float]]]]) -> None:
 
     figure, panels = plt.subplots(1, len(measured), figsize=(11, 2.8), layout="constrained", sharey=True)
     for panel, (name, (title, points)) in zip(np.ravel(panels), measured.items(), strict=True):
-        panel.loglog(*zip(*points, strict=True), "o-", color="tab:blue")
+        sizes = sorted({size for size, _ in points})
+        panel.loglog(*zip(*points, strict=True), "o-" if len(sizes) == len(points) else "o", color="#0072B2")
         panel.set(xlabel=name, title=title)
+        panel.set_xticks(sizes, [f"{size:,}" for size in sizes], fontsize=8)
+        panel.set_xticks([], minor=True)
         panel.title.set_fontsize(9)
     np.ravel(panels)[0].set_ylabel("CPU seconds")
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})

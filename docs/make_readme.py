@@ -18,9 +18,6 @@ from zonal.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-INSTRUMENT = """#!/bin/sh
-awk -v low=$ZONAL_DEPTH_LOW -v high=$ZONAL_DEPTH_HIGH 'BEGIN { print exp(-(((low + high) / 2 - 21) / 4) ^ 2) }'
-"""
 RIVALS = {  # of the arena's, those that a reader may know, and whether they bring torch
     "Zonal": "no",
     "BoTorch": "yes",
@@ -101,8 +98,6 @@ def reliability() -> str:
 
 def _typed(session: str, folder: Path) -> str:
     """Return a session in a shell with what its commands print."""
-    (folder / "measure.sh").write_text(INSTRUMENT, encoding="utf-8")
-    (folder / "measure.sh").chmod(0o755)
     written = ""
     with contextlib.chdir(folder):
         for line in re.findall(r"^\$ (.*)$", session, re.MULTILINE):

@@ -22,7 +22,7 @@ Look = Callable[[Instrument, zn.Region], float]
 class Settled:
     """A contestant who measures in a way of the application's, and must name a region of the smallest size.
 
-    Whoever ends with a larger region names a part of it: Zonal the one of the highest posterior mean, people
+    A method that ends with a larger region returns a part: Zonal the one of the highest posterior mean, people
     without a model one at random. What a random part is worth on average is the average over the whole.
     """
 

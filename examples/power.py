@@ -11,7 +11,7 @@ import zonal as zn
 from zonal.plotting import column_width
 
 STRIP = zn.Box({"x": (0, 1)}, units={"x": "m"})
-NOISES = {"a quiet instrument": 0.1, "a loud one": 1.0}  # beside f with standard deviation 1
+NOISES = {"a quiet instrument": 0.1, "a noisy one": 1.0}  # beside f with standard deviation 1
 
 
 def main(budget: int, runs: int, out: str) -> None:

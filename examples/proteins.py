@@ -36,6 +36,7 @@ PLAYERS = {
     "halving": halving,
     "random": at_random,
 }
+COLOURS, MARKERS = ("#0072B2", "#56B4E9", "#009E73", "#D55E00", "#7F7F7F"), "o^sDx"  # of the players, in order
 
 
 def landscapes(path: Path) -> dict[str, tuple[Landscape, float | None]]:
@@ -146,11 +147,11 @@ def draw(rows: dict[tuple[str, str], Row], title: str, out: str) -> None:
             for number, who in enumerate(PLAYERS):
                 means, errors = np.array([rows[protein, signal].regrets[number] for protein in PROTEINS]).T
                 places = np.arange(len(PROTEINS)) + 0.12 * (number - 2)
-                ax.errorbar(places, means, 2 * errors, fmt="o", ms=4, label=who)
+                ax.errorbar(places, means, 2 * errors, fmt=MARKERS[number], c=COLOURS[number], ms=4.5, label=who)
             ax.set_xticks(range(len(PROTEINS)), PROTEINS, rotation=30)
             ax.set_title(f"{signal} signal: {title}")
         axes[0].set_ylabel("mean regret [std of the pools]")
-        axes[1].legend()
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(PLAYERS))
         figure.savefig(out, dpi=110)
 
 

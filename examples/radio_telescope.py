@@ -83,7 +83,7 @@ def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None
         ax.scatter(*place, s=170, marker="*", color="#009E73", ec="white")
         ax.set(xlim=(-180, 180), ylim=(-1, 1), xlabel="l [deg]", ylabel="sin_b")
         ax.figure.colorbar(shown, ax=ax, pad=0.01, fraction=0.04, label="column density [1e20 / cm$^2$]")
-    ax.set_title(f"Zonal on {name}: pointings (rings) and the patch found (star)", pad=22)
+    ax.set_title(f"Zonal on {name}: pointings (orange) and the patch found (star)", pad=22)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ COSTS = (("times", TIMES), ("overhead", SETTLE), ("travel", slewing), ("cost_uni
 
 @dataclass(frozen=True)
 class Unaware(StudyPlayer):
-    """A study that does not know what looks cost: each takes the same time, and the ways are paid all the same."""
+    """A study that does not know what measurements cost: all take the same time, and slews are paid for."""
 
     def study(self, landscape: Landscape, instrument, budget: float, rng: np.random.Generator) -> zn.Study:
         """Return the study when the time is up."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import zonal as zn
 from reproduction import authors
@@ -131,7 +132,7 @@ def _less(before: Floats, after: Floats) -> list[str]:
 
 def _figure(regrets_of: Regrets, budgets: list[int]) -> Figure:
     figure = Figure(figsize=(7, 8), layout="constrained")
-    grid = figure.subplots(len(FUNCTIONS), len(POLICIES), sharex=True, squeeze=False)
+    grid = figure.subplots(len(FUNCTIONS), len(POLICIES), sharex=True, sharey="row", squeeze=False)
     for row, function in zip(grid, FUNCTIONS, strict=True):
         for ax, policy in zip(row, POLICIES, strict=True):
             for way, (colour, style) in zip(WAYS, STYLES, strict=False):
@@ -140,7 +141,11 @@ def _figure(regrets_of: Regrets, budgets: list[int]) -> Figure:
                 ax.errorbar(
                     budgets, means, TWO * np.array(errors), color=colour, ls=style, lw=1.4, capsize=2, label=way
                 )
-            ax.set(title=f"{function}, {policy}", xticks=budgets, ylabel="aggregated regret", yscale="log")
+            ax.set(title=f"{function}, {policy}", xticks=budgets, yscale="log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda regret, _: f"{regret:g}"))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        row[0].set_ylabel("aggregated regret")
     for ax in grid[-1]:
         ax.set_xlabel("budget N (measurements)")
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)

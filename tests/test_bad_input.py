@@ -565,14 +565,14 @@ def test_a_told_trial_cannot_be_told_or_given_up_again() -> None:
     for trial in (told, told.number):
         with (
             unchanged(study),
-            pytest.raises(zn.TrialError, match=rf"trial {told.number} was told already \(0\.25\)"),
+            pytest.raises(zn.TrialError, match=rf"trial {told.number} already has the value 0\.25"),
         ):
             study.tell(trial, 0.5)
-        with unchanged(study), pytest.raises(zn.TrialError, match="told already"):
+        with unchanged(study), pytest.raises(zn.TrialError, match="already"):
             study.fail(trial)
-        with unchanged(study), pytest.raises(zn.TrialError, match="told already"):
+        with unchanged(study), pytest.raises(zn.TrialError, match="already"):
             study.fail(trial, retry=False)
-    with unchanged(study), pytest.raises(zn.TrialError, match="trial 0 was told already"):
+    with unchanged(study), pytest.raises(zn.TrialError, match="trial 0 already has the value"):
         study.tell(first.number, 0.25)
 
 

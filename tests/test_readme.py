@@ -86,6 +86,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         "spaces.hierarchy",
         "simulation.simulators",
         "simulation.ground_truth",
+        "simulation.functions",
         "study.study",
         "maximize",
         "io.result_table",
@@ -109,9 +110,12 @@ class Examples(doctest.DocTestFinder):
         return bool(super()._from_module(module, inspect.unwrap(thing)))  # type: ignore[misc]
 
 
-def test_every_public_method_of_a_study_has_an_example() -> None:
-    methods = {name: word for name, word in inspect.getmembers(zn.Study, callable) if not name.startswith("_")}
-    assert [name for name, word in methods.items() if ">>> " not in (word.__doc__ or "")] == []
+def test_every_public_method_and_attribute_of_a_study_has_an_example() -> None:
+    members = {name: member for name, member in inspect.getmembers(zn.Study) if not name.startswith("_")}
+    assert [name for name, member in members.items() if ">>> " not in (member.__doc__ or "")] == []
+    assert [
+        name for name in zn.simulation.__all__ if ">>> " not in (getattr(zn.simulation, name).__doc__ or "")
+    ] == []
 
 
 WITHOUT_EXAMPLE = {"connect", "data", "simulation"}  # a server, and two modules, whose functions have theirs

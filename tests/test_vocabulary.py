@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+import zonal as zn
 from zonal.cli.main import main
 
 HERE = Path(__file__).parent.parent
@@ -23,7 +25,7 @@ PHRASES = {
     r"\bmax_looks\b|--max-looks\b": ("max_replicates", "Study(max_looks=2)"),
     r"\bof \d+ told\b|\btold (?:measurements?|trials?)\b": ("measured", "60 of 80 told"),
     r"\bunder[ _]?way\b": ("pending", "3 trials under way"),
-    r"\b(?:give|gives|gave|given|giving)[ _]up\b": ("fail", "give_up(trial)"),
+    r"\b(?:give|gives|gave|given|giving)(?:[ _]| (?:its|the) trial )up\b": ("fail", "give_up(trial)"),
     r"\bwithdr(?:aw|ew)\w*": ("cancel", "it was withdrawn"),
     r"\bbarred\b": ("blocked", "study.barred"),
     r"\b(?:take|takes|taken|took)[ _]up\b": ("claim", "study.take_up(trial)"),
@@ -40,6 +42,17 @@ PHRASES = {
         "Come in",
     ),
     r"\bzonal paper\b|\bzn\.theory\b": ("make paper", "zonal paper regret"),
+    r"\bgets? (?:it|(?:its|their) (?:cost|budget)) back\b|\b(?:cost|budget) (?:comes|back)\b": (
+        "its cost is refunded",
+        "the budget gets their cost back",
+    ),
+    r"\btold already\b|\btold otherwise\b": ("already has the value", "trial 3 was told already"),
+    r"\b(?:decides?|decided) everything again\b": ("replay", "it decides everything again"),
+    r"\bnine chances in ten\b|\bas of then\b": ("with 90 % probability, then", "with nine chances in ten"),
+    r"(?-i:\bBegin it\b|\bTell it\b(?! first)|\bTake it away\b)": ("Create, Save, Download", "Begin it"),
+    r"\b180 is -180\b|\bless is known\b": ("periodic, paler where uncertain", "ring: 180 is -180"),
+    r"\bmeasurements? from outside\b": ("an earlier measurement", "a measurement from outside"),
+    r"\bis no number\b": ("is not a number", "column city is no number"),
 }
 # Names that were replaced, as identifiers anywhere in the library.
 NAMES = {
@@ -67,7 +80,12 @@ def test_every_phrase_that_was_replaced_is_noticed_and_its_successor_is_not(patt
     assert replaced(successor) == []
 
 
-PAGES = [HERE / "README.md", *sorted((HERE / "docs").glob("*.md")), *sorted((HERE / "docs").glob("*/*.md"))]
+PAGES = [
+    *(HERE / f"{name}.md" for name in ("README", "AGENTS", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")),
+    *sorted((HERE / "docs").glob("*.md")),
+    *sorted((HERE / "docs").glob("*/*.md")),
+    SOURCE / "recipe.toml",
+]
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if path not in NOT_RERUN], ids=lambda path: path.name)
@@ -109,12 +127,28 @@ def names(tree: ast.Module) -> Iterator[str]:
             yield node.id if isinstance(node, ast.Name) else node.attr
 
 
-@pytest.mark.parametrize("package", sorted(path.parent.name for path in SOURCE.glob("*/__init__.py")))
+def modules(package: str) -> list[Path]:
+    """Return the modules of a package; those of no package for ""."""
+    return sorted((SOURCE / package).rglob("*.py") if package else SOURCE.glob("*.py"))
+
+
+PACKAGES = ["", *sorted(path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__")]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_messages_and_names_of_a_package_have_none_that_was_replaced(package: str) -> None:
-    for path in sorted((SOURCE / package).rglob("*.py")):
+    for path in modules(package):
         module = ast.parse(path.read_text(encoding="utf-8"))
         assert [phrase for text in texts(module) for phrase in replaced(text)] == [], path.name
         assert {*names(module)} & NAMES == set(), path.name
+
+
+@pytest.mark.parametrize("name", zn.__all__)
+def test_docstrings_of_public_names_have_no_phrase_that_was_replaced(name: str) -> None:
+    public = getattr(zn, name)
+    members = vars(public).items() if inspect.isclass(public) else ()
+    documented = [public, *(member for key, member in members if not key.startswith("_"))]
+    assert [phrase for one in documented for phrase in replaced(inspect.getdoc(one) or "")] == []
 
 
 @pytest.mark.parametrize("path", sorted(PAGE.rglob("*.[jh][st]*")), ids=lambda path: path.name)

@@ -270,7 +270,7 @@ def picture(summary: Summary, path: Path) -> None:
             part.subplots(len(column), 1, squeeze=False, height_ratios=heights)[:, 0], column, strict=True
         ):
             _panel(ax, own["rows"], names)
-            ax.set_title(own["title"], fontsize=10, loc="left")
+            ax.set_title("\n".join(wrap(own["title"], 36)), fontsize=10, loc="left")
     title = "regret over that of Zonal's default, typical run, 95 % intervals; right of the line Zonal is better"
     figure.suptitle("\n".join(wrap(title, 60 * len(filled))), fontsize=10)
     figure.savefig(path, dpi=110)

@@ -35,7 +35,7 @@ def test_a_sheet_told_before_is_told_again_with_what_changed(dna: Path) -> None:
     fill("a.csv", value=["0.51", "0.73", "", "0.4"], sem=["", "", "", ""], note=["", "a comma", "", ""])
     before = dna.read_bytes()
     said = zonal("tell", dna, "--csv", "a.csv", code=1).stderr
-    assert "row 2 (line 3): trial 1 was told already (7.3); got 0.73. Leave the cell as it was. --correct" in said
+    assert "row 2 (line 3): trial 1 already has the value 7.3; got 0.73. Leave the cell as it was." in said
     assert dna.read_bytes() == before
     said = zonal("tell", dna, "--csv", "a.csv", "--correct").stderr
     assert said.splitlines() == [

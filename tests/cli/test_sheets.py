@@ -217,7 +217,7 @@ def test_a_value_that_a_spreadsheet_rounded_is_known(told: float, cell: str, sam
     for sem in ("", "0.25", "0.3"):
         Path("a.csv").write_text(f"trial,value,sem\n0,{cell},{sem}\n")
         said = zonal("tell", "a.db", "--csv", "a.csv", code=0 if same else 1).stderr
-        assert ("0 measured, 1 known already" if same else f"trial 0 was told already ({told!r})") in said
+        assert ("0 measured, 1 known already" if same else f"trial 0 already has the value {told!r}") in said
     study.refresh()
     assert study.trials[0].value == told
 

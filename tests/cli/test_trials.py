@@ -135,7 +135,7 @@ def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
     zonal("ask", dna, "-n", 5)
     zonal("tell", dna, 0, "-0.25", "--sem", "0.5", "--note", "clouds")
     zonal("tell", dna, 0, "-0.25", "--sem", "0.5")
-    assert "was told already" in zonal("tell", dna, 0, "0.3", code=1).stderr
+    assert "already has the value" in zonal("tell", dna, 0, "0.3", code=1).stderr
     assert "a value must be a number" in zonal("tell", dna, 1, "abc", code=1).stderr
     assert "asked for 5" in zonal("tell", dna, 77, 1, code=1).stderr
     assert "VALUE" in zonal("tell", dna, 1, code=2).stderr

@@ -161,7 +161,7 @@ def test_a_note_in_a_row_without_a_value_is_kept_and_stays_until_another_comes()
     assert [one.note for one in study.trials] == ["", "waits for the lamp", "leaked", "no, lost"]
     assert zn.Study.replay(study.settings, study.events).trials == study.trials
     assert "every decision matches" in zonal("verify", "a.db").stderr
-    with pytest.raises(zn.TrialError, match=r"trial 1 was told \(0.25\). Change its note with correct"):
+    with pytest.raises(zn.TrialError, match=r"trial 1 has the value 0.25. Change its note with correct"):
         operations.annotate(study, 1, "late")
 
 
@@ -269,7 +269,7 @@ def test_an_old_sheet_does_not_undo_newer_corrections() -> None:
     zonal("retract", "a.db", 2)
     fill("monday.csv", value=["0.1", "0.2", "0.3", "0.45", "0.5"])
     said = zonal("tell", "a.db", "--csv", "monday.csv", code=1).stderr  # row 4 is new, and not to be corrected
-    assert "row 4 (line 5): trial 3 was told already (0.4); got 0.45." in said
+    assert "row 4 (line 5): trial 3 already has the value 0.4; got 0.45." in said
     assert "row 2" not in said
     said = zonal("tell", "a.db", "--csv", "monday.csv", "--correct").stderr
     assert said.splitlines() == [

@@ -55,9 +55,9 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "text in a row": (
         lambda: Points([[1, 2], ["red", 4]]),
         "red",
-        "row 1 of X has an entry that is no number",
+        "row 1 of X has an entry that is not a number",
     ),
-    "nothing in a row": (lambda: Points([[1.0], [None]]), None, "row 1 of X has an entry that is no number"),
+    "nothing in a row": (lambda: Points([[1.0], [None]]), None, "row 1 of X has an entry that is not a number"),
     "nan": (lambda: Points([[1, 2], [3, NAN]]), NAN, "X must be finite, but row 1, column 1 is not"),
     "infinity": (lambda: Points([1.0, -math.inf]), -math.inf, "row 1, column 0"),
     "nan in a column": (

@@ -409,5 +409,5 @@ def test_a_corrected_value_told_again_with_its_time_changes_nothing() -> None:
     events = study.events
     study.tell(trial, 2.0, time=1.5)
     assert study.events == events
-    with pytest.raises(zn.TrialError, match="told already"):
+    with pytest.raises(zn.TrialError, match="already"):
         study.tell(trial, 2.0, time=1.75)

@@ -161,7 +161,7 @@ def test_a_limit_may_be_written_as_text_and_told_again() -> None:
         study.tell(trial, text)
         assert len(study.events) == before
         assert study.trials[-1].limit == limit
-    with pytest.raises(zn.TrialError, match=r"was told already \(<0\.5\)"):
+    with pytest.raises(zn.TrialError, match=r"already has the value <0\.5"):
         study.tell(0, 0.5)
     study.correct(0, 0.31)
     assert (study.trials[0].value, study.trials[0].limit) == (0.31, "")

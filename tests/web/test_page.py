@@ -77,14 +77,14 @@ def the_script(tab: Tab) -> None:
     page.locator("[name=axis-0-low]").fill("20,0")
     page.locator("[name=axis-0-high]").fill("80")
     page.locator("[name=axis-0-unit]").fill("C")
-    page.get_by_label("how many measurements").fill("14")
+    page.get_by_label("number of measurements").fill("14")
     page.get_by_label("what is measured").fill("yield")
-    page.get_by_label("in which unit").fill("%")
+    page.get_by_label("its unit").fill("%")
     tab.shows("understood", "highest average yield [%], with 14 measurements")
     tab.shows("understood", "temperature from 20 to 80\u202fC, split down to about 0.23\u202fC")
     keep(tab, "new-study")
     tab.checked()
-    page.get_by_role("button", name="Begin it").click()
+    page.get_by_role("button", name="Create").click()
     page.wait_for_url("**/studies/ink%203")
     page.wait_for_selector("html[data-ready]", state="attached")
     tab.shows("answer", "Nothing is known yet.")
@@ -246,7 +246,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     sheet = Path(taken.value.path()).read_text()
     assert sheet.startswith("trial,region")
     keep(tab, "batch")
-    page.get_by_role("button", name="Tell a filled-in sheet").click()
+    page.get_by_role("button", name="Upload a filled-in sheet").click()
     bad = sheet.replace(",,,\n", ",abc,,\n", 1)
     page.get_by_label("the sheet").set_input_files(
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": bad.encode()}
@@ -276,7 +276,7 @@ def test_notes_of_failures_and_of_sheets_from_windows_are_kept(tab: Tab, server:
     tab.shows("trials", "the lamp broke")
     tab.shows("answer", "a.u.")
     assert "a.u.." not in tab.text("answer")
-    page.get_by_role("button", name="Tell a filled-in sheet").click()
+    page.get_by_role("button", name="Upload a filled-in sheet").click()
     sheet = "trial;value;note\n2;0,5;\n3;0,7;größer\n"
     page.get_by_label("the sheet").set_input_files(
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": sheet.encode("cp1252")}
@@ -383,7 +383,7 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
     page.get_by_role("button", name="Ask what to measure next").click()
     page.get_by_role("button", name="Cancel this trial").click()
     tab.shows("trial-4", "cancelled")
-    page.get_by_role("button", name="Add a measurement from outside").click()
+    page.get_by_role("button", name="Add an earlier measurement").click()
     page.get_by_role("dialog").get_by_label("region").fill("x=0..0.5")
     page.get_by_role("dialog").get_by_label("value").fill("zero")
     page.get_by_role("button", name="Add it").click()
@@ -515,7 +515,7 @@ def test_spent_read_only_and_missing_studies(tab: Tab, server: Server) -> None:
     own = zn.Study.create(server.folder / "own.db", points, budget=3, kernel=lambda a, b: a @ b.T + 1, noise=0.1)
     own.tell(own.ask(), 0.5)
     tab.go("/studies/own")
-    tab.shows("notice", "can only be looked at")
+    tab.shows("notice", "is read-only")
     assert not page.locator("#question").is_visible()
     tab.shows("picture", "Nothing can be drawn without")
     keep(tab, "read-only")

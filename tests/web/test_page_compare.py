@@ -86,7 +86,7 @@ def test_a_study_begins_from_an_uploaded_table_of_points(browser: Any, server: S
     with Tab(browser, server) as tab:
         tab.forgiven = 1
         page = tab.new_study("sites", "points")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         tab.shows("dialog-refused", "Choose the table")
         upload(page, "sites.csv", POINTS)
         page.get_by_text("4 rows; columns id, lon, lat, people").wait_for()
@@ -96,10 +96,10 @@ def test_a_study_begins_from_an_uploaded_table_of_points(browser: Any, server: S
         tab.shows("understood", "the 4 points of sites.csv, placed by lon and lat, weighed by people")
         tab.checked()
         page.locator("[name=decimal]").select_option(".")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("[name=coords][aria-invalid=true]").wait_for()  # at the field that the server named
         page.locator("[name=decimal]").select_option(",")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/studies/sites")
         study = zn.Study.open(server.folder / "sites.db")
         assert study.space.size == 4
@@ -116,20 +116,20 @@ def test_a_study_begins_from_an_uploaded_table_of_areas_and_says_what_is_wrong(
         upload(page, "areas.csv", AREAS)
         tab.shows("understood", "the 4 areas of areas.csv, nested as state > county, weighed by people")
         page.locator("[name=levels]").fill("state, town")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         tab.shows("dialog-refused", "no column town")
         assert page.locator("[name=levels]").get_attribute("aria-invalid") == "true"
         page.locator("[name=levels]").fill("county, state, county")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("[name=levels][aria-invalid=true]").wait_for()
         page.locator("[name=levels]").fill("state, county")
         page.locator("summary", has_text="A threshold").click()
         page.locator("[name=forbidden]").fill("Atlantis")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("[name=forbidden][aria-invalid=true]").wait_for()
         tab.shows("dialog-refused", "Atlantis")
         page.locator("[name=forbidden]").fill("VIC > Bay")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/studies/counties")
         study = zn.Study.open(server.folder / "counties.db")
         assert study.space.size == 4
@@ -143,11 +143,11 @@ def test_a_pasted_recipe_is_blamed_where_it_is_wrong(browser: Any, server: Serve
         tab.forgiven = 1
         page = tab.new_study("pasted", "recipe")
         page.locator("[name=recipe]").fill("budget = 9\n[axes]\nx = { low = 1, high = 0 }\n")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("[name=recipe][aria-invalid=true]").wait_for()
         tab.shows("dialog-refused", "axes.x")
         page.locator("[name=recipe]").fill("budget = 9\n[axes]\nx = { low = 0, high = 1 }\n")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/studies/pasted")
 
 
@@ -157,7 +157,7 @@ def test_errors_of_axes_are_shown_at_their_fields(browser: Any, server: Server) 
         page = tab.new_study("fine")
         for field, text in {"name": "mixing speed", "low": "0", "high": "1", "smallest": "5"}.items():
             page.locator(f"[name=axis-0-{field}]").fill(text)
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("[name=axis-0-smallest][aria-invalid=true]").wait_for()
         tab.shows("dialog-refused", "smallest")
 

@@ -156,7 +156,7 @@ def test_a_double_click_records_once(browser: Any, server: Server) -> None:
     study = line(server.folder, "twice", told=2)
     with Tab(browser, server) as tab:
         page = tab.go("/studies/twice")
-        page.get_by_role("button", name="Add a measurement from outside").click()
+        page.get_by_role("button", name="Add an earlier measurement").click()
         page.get_by_role("dialog").get_by_label("region").fill("x=0..0.5")
         page.get_by_role("dialog").get_by_label("value").fill("0,3")
         page.get_by_role("button", name="Add it").dblclick()

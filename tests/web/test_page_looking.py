@@ -347,14 +347,14 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         tab.forgiven = 1
         page = tab.go("/")
         page.get_by_role("button", name="New study").click()
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         tab.shows("dialog-refused", "Give the study a name")
         assert page.locator("[name=name]").get_attribute("aria-invalid") == "true"
         page.locator("[name=name]").fill("described")
         page.locator("[name=axis-0-name]").fill("mixing speed")
         page.locator("[name=axis-0-low]").fill("20,5")
         page.locator("[name=axis-0-high]").fill("abc")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         tab.shows("dialog-refused", "must be a number")
         assert page.locator("[name=axis-0-high]").get_attribute("aria-invalid") == "true"
         assert page.locator("[name=name]").get_attribute("aria-invalid") is None
@@ -364,7 +364,7 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         page.locator("[name=axis-1-name]").fill("solvent")
         page.locator("[name=axis-1-kind]").select_option("symbols")
         page.locator("[name=axis-1-symbols]").fill("20,5 80,5 C")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         tab.shows("dialog-refused", "decimal commas")
         page.locator("[name=axis-1-symbols]").fill("water, ethanol")
         page.get_by_role("button", name="Add an axis").click()
@@ -378,7 +378,7 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         )
         tab.shows("understood", "phase from 0 to 360, a ring")
         tab.checked()
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/studies/described")
         study = zn.Study.open(server.folder / "described.db")
         assert study.space.names == ("mixing speed", "solvent", "phase")
@@ -386,7 +386,7 @@ def test_a_new_study_is_described_field_by_field(browser: Any, server: Server) -
         page.locator("[name=alphabet]").fill("ACGU")
         page.locator("[name=length]").fill("5")
         tab.shows("understood", "all sequences of 5 letters of ACGU")
-        page.get_by_role("button", name="Begin it").click()
+        page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/studies/letters")
 
 
@@ -396,7 +396,7 @@ def test_a_study_is_archived_from_its_page_and_comes_back(browser: Any, server: 
         page = tab.go("/studies/aside")
         page.get_by_role("button", name="Archive this study").click()
         tab.checked()
-        page.get_by_role("button", name="Archive it").click()
+        page.get_by_role("button", name="Archive", exact=True).click()
         page.wait_for_url(f"{server.address}/")
         tab.shows("archive", "Archived: 1 study")
         assert page.get_by_role("link", name="aside").count() == 0

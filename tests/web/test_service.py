@@ -203,7 +203,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/forbid", {}, 422, "region is missing", "region"),
         ("/trials/0/tell", {}, 422, "value is missing", "value"),
         ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
-        ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
+        ("/trials/0/tell", {"value": 7.5}, 409, "already has the value", None),
         ("/trials/99/tell", {"value": 1}, 404, "is not a trial of this study", None),
         ("/trials/x/tell", {"value": 1}, 422, "a trial must be a number", "trial"),
         ("/observe", {"region": "y=0..1", "value": 1}, 422, "must begin with the name of an axis", None),
@@ -356,6 +356,17 @@ def test_the_api_has_all_words_of_a_study() -> None:
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.operation for route in routes.ROUTES} == elsewhere
+
+
+def test_the_overview_names_no_region_that_was_recommended_before_something_else_came_in(tmp_path: Path) -> None:
+    study = zn.Study.create(tmp_path / "line.db", [(0, 1)], budget=5, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    study.tell(study.ask(), 0.1)
+    folder = Folder(tmp_path)
+    assert folder.entry("line").overview().best() is not None
+    study.observe([(0.8, 0.9)], 3.0)
+    assert folder.entry("line").overview().best() is None
+    study.tell(study.ask(), 0.2)
+    assert folder.entry("line").overview().best() is not None
 
 
 def test_a_study_whose_file_has_no_ending_is_shown_too(tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ def _echo_best(study: Study, overview: Overview) -> None:
         click.echo(f"\n{beyond(study)}")
     if (outlook := overview["outlook"]) is not None:
         click.echo(
-            f"\n{outlook.n} more measurements would improve the region found by about {outlook.gain:.2g} "
-            f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
+            f"\n{outlook.n} more measurements would improve the answer by about {outlook.gain:.2g} "
+            f"(90 % range: {outlook.low:.2g} to {outlook.high:.2g}), under the model."
         )
 
 

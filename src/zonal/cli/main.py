@@ -100,7 +100,7 @@ def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool
 @click.argument("folder", default=".", type=options.FilePath(file_okay=False, exists=True))
 @click.option("--read-only", is_flag=True, help="Let the agent read, and change nothing.")
 @options.number_option("--cap", minimum=0, help="Measurements the agent may ask for  [default: what is budgeted]")
-@click.option("--by", default="agent", show_default=True, help="Who does it; kept in the history.")
+@click.option("--by", default="agent", show_default=True, help="The agent's name; kept in the history.")
 def mcp(folder: Path, read_only: bool, cap: int | None, by: str) -> None:
     """Let an agent use a FOLDER of studies.
 

@@ -305,10 +305,10 @@ separator_option = click.option(
     "--sep",
     "separator",
     type=click.Choice(list(SEPARATORS)),
-    help="Between the cells of a .csv; with ; numbers get decimal commas  [default: ,]",
+    help="Separator of a .csv; with ; numbers get decimal commas  [default: ,]",
 )
 note_option = click.option("--note", default="", help="A note kept with the trial, for example why.")
-by_option = click.option("--by", metavar="NAME", help="Who does it; kept in the history.")
+by_option = click.option("--by", metavar="NAME", help="Your name; kept in the history.")
 decimal_option = click.option(
     "--decimal", type=click.Choice([".", ","]), help="The decimal mark of the table  [default: found out]"
 )

@@ -24,9 +24,9 @@ T = TypeVar("T")
 Reading = TrialRecord | Observation
 
 margin_option = click.option(
-    "--moe", help="In place of --sem, a published margin of error at 90 %: 1.645 of them."
+    "--moe", help="In place of --sem: a published 90 % margin of error, 1.645 standard errors."
 )
-exposure_option = click.option("--exposure", type=float, help="Of a count: over how much it was made.")
+exposure_option = click.option("--exposure", type=float, help="For a count: how much it covers, such as seconds.")
 observation_option = click.option(
     "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
 )
@@ -141,7 +141,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--study", "other", type=options.FILE, help="All averages of another study, as of a source.")
 @click.option("--scale", type=float, default=1.0, help="What that study's values are multiplied by  [default: 1]")
 @click.option("--csv", "sheet", type=options.FILE, help="A sheet with regions and values, one per row.")
-@click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
+@click.option("--again", is_flag=True, help="Also take rows that the study has already.")
 @options.decimal_option
 @options.by_option
 def observe(
@@ -219,7 +219,7 @@ def correct(
     observation: bool,
     by: str | None,
 ) -> None:
-    """Replace a value that was told by mistake by another VALUE.
+    """Replace a wrong value by the right VALUE.
 
     TRIAL is a number, or a region that has one trial with a value.
 
@@ -241,9 +241,9 @@ def correct(
 @observation_option
 @options.by_option
 def retract(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Remove values that should never have been told.
+    """Remove values that should never have been entered.
 
-    The budget gets their cost back. Everything is as if they had never been told, except that regions already
+    Their cost is refunded. Everything is as if they had never been told, except that regions already
     split stay split. The history keeps the values, and who retracted them, when and why. A TRIAL may still be
     told.
     """
@@ -257,7 +257,7 @@ def retract(study: Study, trials: tuple[int | str, ...], note: str, observation:
 @observation_option
 @options.by_option
 def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings no longer count, as gross errors.
+    """Set readings aside as gross errors: they no longer count.
 
     Their trials stay paid for. Everything is as if they were not known, except that regions already split stay
     split. `zonal suspects` lists the likeliest mistakes, `zonal reinstate` undoes it.
@@ -272,9 +272,9 @@ def set_aside(study: Study, trials: tuple[int | str, ...], note: str, observatio
 @observation_option
 @options.by_option
 def reinstate(study: Study, trials: tuple[int | str, ...], note: str, observation: bool, by: str | None) -> None:
-    """Let readings count again that were set aside.
+    """Count readings again that were set aside.
 
-    Set aside by Zonal or by hand: from now on they are believed.
+    Whether Zonal or a person set them aside: from now on they are trusted.
     """
     records = _records(study, trials, "set aside", observation)
     _change(study, records, "reinstated", lambda draft, record: draft.reinstate(record, note, by=by))

@@ -44,7 +44,7 @@ BENCH = "bench"  # not a process: a person's trial does not end with the command
     type=click.Choice(list(map(str, plates.SIZES))),
     help="Order on plates of so many wells: the sheet names them, and a map of the plates is written beside it.",
 )
-@click.option("--pending", is_flag=True, help="Show the trials pending again, and ask for none.")
+@click.option("--pending", is_flag=True, help="List the pending trials; ask for no new ones.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @options.separator_option
 @options.decimal_option
@@ -171,7 +171,7 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str, by: str | None) -> None:
     """Record that trials could not be measured.
 
-    The budget gets their cost back. A TRIAL may be given by its region, if that has one trial pending. A
+    Their cost is refunded. A TRIAL may be given by its region, if that has one trial pending. A
     region that fails three times is not asked for again. For a trial that was not tried, use `zonal cancel`.
     """
     _close(study, trials, lambda draft, number: draft.fail(number, not no_retry, note, by=by))
@@ -184,7 +184,7 @@ def fail(study: Study, trials: tuple[int | str, ...], no_retry: bool, note: str,
 def cancel(study: Study, trials: tuple[int | str, ...], note: str, by: str | None) -> None:
     """Cancel trials that were not tried.
 
-    The budget gets their cost back, and nothing counts against their regions. A TRIAL may be given by its
+    Their cost is refunded, and nothing counts against their regions. A TRIAL may be given by its
     region, if that has one trial pending.
     """
     _close(study, trials, lambda draft, number: draft.cancel(number, note, by=by))

@@ -58,7 +58,7 @@ def measured(
 
     `by` is the feedback that the value was measured with, if it is not the study's own.
     """
-    fix = "Tell one finite number, its standard error as sem=, or give the trial up."
+    fix = "Tell one finite number and its standard error as sem=; if there is none, fail(trial)."
     settings = state.problem.settings
     number = finite_number(bare(settings, value, "a measured value", by), "a measured value", fix)
     if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
@@ -213,12 +213,12 @@ def valueless(state: State, number: int) -> None:
     """Raise if a trial has a value: its note is kept with that."""
     value = outcomes(state.history)[False, number][-1].value
     if value is not None:
-        raise TrialError(f"trial {number} was told ({value!r}). Change its note with correct().")
+        raise TrialError(f"trial {number} has the value {value!r}. Change its note with correct().")
 
 
 def pending(state: State, number: int) -> None:
     """Raise if a trial of this study is not pending."""
     if number not in state.pending:
         became = outcomes(state.history)[False, number][-1]
-        how = became.state if became.value is None else f"told already ({became.value!r})"
-        raise TrialError(f"trial {number} was {how} and can no longer be failed or cancelled.")
+        how = f"was {became.state}" if became.value is None else f"already has the value {became.value!r}"
+        raise TrialError(f"trial {number} {how} and can no longer be failed or cancelled.")

@@ -248,7 +248,7 @@ class State:
         return value
 
     def posterior_table(self) -> Tree:
-        """The nodes with their posterior from told measurements."""
+        """The nodes with their posterior from the measurements."""
         sources = self.structure, self.posterior, self.told_counts
         tree = self.derived("table", sources, lambda: self._table(()))
         return tree if tree.pending is self.pending else tree.with_pending(self.pending)

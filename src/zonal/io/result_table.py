@@ -53,7 +53,7 @@ class Listing:
         What it is a table of.
     columns : mapping of str to cells
         The cells of each column; None for an empty cell.
-    doubts : mapping of str to str
+    std_columns : mapping of str to str
         Columns that are rounded to two digits of another column, their standard deviation.
 
     Examples
@@ -71,7 +71,7 @@ class Listing:
 
     title: str
     columns: Mapping[str, Sequence[Cell]]
-    doubts: Mapping[str, str] = field(default_factory=dict)
+    std_columns: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -200,8 +200,8 @@ class Listing:
         """Yield the name of each column and the cells that are shown, as texts."""
         for name, cells in self.columns.items():
             values: Any = cells
-            doubts: Any = self.columns.get(self.doubts[name]) if name in self.doubts else None
-            texts = _texts(cells) if doubts is None else list(map(number, values, doubts))
+            stds: Any = self.columns.get(self.std_columns[name]) if name in self.std_columns else None
+            texts = _texts(cells) if stds is None else list(map(number, values, stds))
             if rows is not None and self._hidden(rows):
                 texts = [*texts[: rows // 2], *texts[-(rows // 2) :]]
             yield name, texts

@@ -104,7 +104,8 @@ def _bars(ax: Axes, bars: dict[str, float], beside: bool) -> None:
         for (name, level), style in zip(bars.items(), itertools.cycle(["--", ":", "-."]), strict=False):
             ax.axhline(level, color=INK, ls=style, lw=1.2, label=f"{name}: two different symbols")
         return
-    ax.bar(range(len(bars)), list(bars.values()), color=ESTIMATE, width=0.7, label="two different symbols there")
+    label = "correlation of two different symbols"
+    ax.bar(range(len(bars)), list(bars.values()), color=ESTIMATE, width=0.7, label=label)
     every = -(-len(bars) // MAX_TICKS)
     ax.set_xticks(range(0, len(bars), every), [name.removeprefix("position ") for name in bars][::every])
     ax.set_xlabel("position" if next(iter(bars)).startswith("position ") else "axis")

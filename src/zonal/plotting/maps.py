@@ -111,9 +111,10 @@ def plot_map(
     space = study.space
     fits = space.continuous_axes[:2] == (0, 1) and (space.axes is None or space.d <= 2)
     require(fits, "this map needs two coordinates", space.names, "Use plot_tree.")
-    ax = style.axes_or_new(ax, 7.5, 5.0)
+    polygons = _outlines(space, shapes)
+    ax = style.axes_or_new(ax, 7.5 if polygons is None else _width(space, polygons), 5.0)
     values = None if truth is None else _true_values(space, truth)
-    panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
+    panel = Map(study, 0, 1, {}, values, polygons)
     shown = panel.draw(ax, style.colour_limits(limits), cmap)
     if disc:
         members = cast(SubsetRegion, study.recommend(disc=True).region)
@@ -122,6 +123,13 @@ def plot_map(
     style.colour_bar(study, ax, shown, truth is not None)
     style.legend_above(ax)
     return ax
+
+
+def _width(space: AxisSpace | FiniteSpace, polygons: list[list[Floats]]) -> float:
+    """Return the width of a figure five inches high in which a map of polygons, drawn to scale, leaves no gap."""
+    corners = np.concatenate([ring for rings in polygons for ring in rings])
+    east, north = np.ptp(corners, axis=0)
+    return float(np.clip(4.0 * east / (north * aspect(space.names, corners[:, 1])), 3.0, 7.0)) + 1.6
 
 
 def _true_values(space: AxisSpace | FiniteSpace, truth: Floats | DataSeries) -> Floats:
@@ -262,7 +270,7 @@ class Map:
         self._measured(ax)
         draw_marks(self._marks(), ax, self.outline)
         if found_label(study) and self._shows(study.recommend().region):
-            star(study, ax, *study.recommend().region.center[[self.j, self.k]])
+            star(study, ax, self.outline(study.recommend().region))
         return shown
 
     def _marks(self) -> Iterator[Mark]:

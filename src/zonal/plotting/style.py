@@ -75,7 +75,9 @@ BEST: Appearance = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 ON_GRID: Appearance = {"fc": "none", "ec": FOUND, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 3.9}
 
 HIGH = 0.94  # of a plot: text beside a region this high goes below it
-TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
+LOW = 0.06  # of a plot: the star of a region this low goes above it
+STAR_AWAY = 7.5  # points from the edge of the region to the middle of its star
+LETTER_WIDE, TAG_HIGH = 0.025, 0.05  # of a plot: the size of a letter of a text, and of the text
 SOLID = {"dash_offset": 0, "dash_list": None}
 
 PRINTED: dict[RcKeyType, float] = {  # of matplotlib: sizes of fonts and lines that suit a printed column
@@ -400,7 +402,11 @@ def _joined(tags: list[tuple[str, Floats]], inside: bool) -> dict[Place, str]:
         (left, bottom), (right, top) = corners.min(axis=0), corners.max(axis=0)
         below = top > HIGH
         x, y = (left + right) / 2, bottom if below and not inside else top
-        near = (text for text in written if abs(text[0] - x) < TAG_WIDE and abs(text[1] - y) < TAG_HIGH)
+        near = (
+            place
+            for place, text in written.items()
+            if abs(place[0] - x) < LETTER_WIDE * (len(text) + len(tag)) / 2 and abs(place[1] - y) < TAG_HIGH
+        )
         place = next(near, (x, y, below))
         written[place] = f"{written.get(place, '')} {tag}".lstrip()
     return written
@@ -417,13 +423,19 @@ def _write(ax: Axes, written: dict[Place, str]) -> None:
         rim(text, 2.4)
 
 
-def star(study: Study, ax: Axes, x: float, y: float) -> None:
-    """Mark the centre of the region found, hollow if it does not stand out."""
+def star(study: Study, ax: Axes, rings: list[Floats]) -> None:
+    """Point out the region found: a star beside it, not over it, hollow if the region does not stand out."""
     from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import ScaledTranslation
 
+    corners = np.concatenate(rings)
+    (left, bottom), (right, top) = corners.min(axis=0), corners.max(axis=0)
+    over = ax.transAxes.inverted().transform(ax.transData.transform((left, bottom)))[1] < LOW
     inside, edge = (FOUND, "white") if study.stands_out() else ("white", FOUND)
+    beside = ScaledTranslation(0, (STAR_AWAY if over else -STAR_AWAY) / 72, ax.figure.dpi_scale_trans)
     ax.scatter(
-        x, y, marker="*", s=110, color=inside, edgecolors=edge, linewidths=0.8, zorder=5,
+        (left + right) / 2, top if over else bottom, marker="*", s=80, color=inside, edgecolors=edge,
+        linewidths=0.8, zorder=5, transform=ax.transData + beside,
         path_effects=[withStroke(linewidth=2.4, foreground=INK)],
     )  # fmt: skip
 

@@ -284,7 +284,7 @@ class KnowledgeGradient(Policy):
     Examples
     --------
     >>> import zonal as zn
-    >>> zn.Study([(0, 1)], budget=20).settings.policy is None  # what a study does unless told otherwise
+    >>> zn.Study([(0, 1)], budget=20).settings.policy is None  # the default
     True
     >>> study = zn.Study([(0, 1)], budget=20, policy=zn.KnowledgeGradient())
     >>> study.ask().region.name

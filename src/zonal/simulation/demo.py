@@ -86,7 +86,7 @@ def _report(searched: Study, f: RewardFunction, instrument: Simulation) -> str:
     regret = aggregated_regret(instrument, recommended.region, f_star)
     return (
         f"region found          {recommended.region.name}  (depth {depth} of the tree)\n"
-        f"its average           {recommended.mean:.4f} +- {recommended.std:.4f} believed, {true:.4f} in truth\n"
+        f"its average           {recommended.mean:.4f} +- {recommended.std:.4f} estimated, {true:.4f} in truth\n"
         f"true best average     {top:.4f}, over {best.name}, among the {len(rivals)} regions of this depth\n"
         f"aggregated regret     {regret:.4f}  (f* = {f_star:.4f} at x = {x_star:.4f})"
     )

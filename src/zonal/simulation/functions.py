@@ -25,7 +25,14 @@ PERIOD = 10.0  # lengthscales between an axis and its periodic copy, enough to b
 
 @dataclass(frozen=True)
 class RewardFunction:
-    """One of the paper's reward functions: the posterior mean of a GP given chosen points."""
+    """One of the paper's reward functions: the posterior mean of a GP given chosen points.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.reward_function("f1").kernel
+    RBF(variance=0.1, lengthscale=0.1)
+    """
 
     name: str
     preset: str
@@ -134,6 +141,13 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
     """Draw a function of one variable, to be used from `low` to `high`, from a zero-mean GP with an RBF kernel.
 
     It turns points of shape (n, 1) into values of shape (n,) and is exact to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zonal as zn
+    >>> zn.simulation.draw(zn.RBF(0.1, 0.2), 0, 1, rng=0)(np.zeros((3, 1))).shape
+    (3,)
     """
     require(type(kernel) is RBF, "functions are drawn from an RBF", kernel, "Pass zn.RBF(variance, lengthscale).")
     low, high = checked_ends("x", (low, high))
@@ -144,7 +158,14 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
-    """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
+    """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> zn.simulation.grid_optimum(lambda x: 1 - (x[:, 0] - 0.25) ** 2, points=5)
+    (0.25, 1.0)
+    """
     require(callable(f), "f must be a function", f, "Pass a function of points, (n, 1) to (n,).")
     grid = np.linspace(0, 1, whole_number(points, "points", 2, MAX_POINTS))
     problem, fix = "f must return one number per point", "Return an array of shape (n,)."
@@ -155,7 +176,15 @@ def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
 
 
 def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
-    """Return x* and f* of a function on [0, 1], refined from a fine grid."""
+    """Return x* and f* of a function on [0, 1], refined from a fine grid.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> x, value = zn.simulation.true_optimum(lambda x: 1 - (x[:, 0] - 0.3) ** 2)
+    >>> round(x, 6), round(value, 6)
+    (0.3, 1.0)
+    """
     top = climbed(f, np.array([grid_optimum(f, points)[0]]), 1 / (points - 1))
     return float(top[0]), float(np.asarray(f(top[None, :]))[0])
 
@@ -170,5 +199,14 @@ def climbed(f: Function, x: Floats, step: float) -> Floats:
 
 
 def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
-    """Return f* minus the true average over a recommended region (Definition 2)."""
+    """Return f* minus the true average over a recommended region (Definition 2).
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> line = zn.simulate(lambda x: x[:, 0], zn.Mean(), noise=0.1, rng=0)
+    >>> cell = zn.Box([(0, 1)]).region([(0.5, 1)])
+    >>> round(zn.simulation.aggregated_regret(line, cell, f_star=1.0), 6)
+    0.25
+    """
     return f_star - instrument.average(region)

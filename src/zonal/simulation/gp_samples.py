@@ -1,9 +1,10 @@
 """Functions drawn from a model: joint averages over smallest regions, or finer parts, as tables.
 
 Windows lie between smallest regions, so these are divided where there is room: a function that is flat within them
-would be another one than the model's. Kernels are sums of products over axes, so a function on a grid of cells is a sum of products too: one root of a
-covariance per axis, however many cells there are. For motifs, the values of pieces are drawn and added up along
-the sequence. Values of members are drawn from their features. This module must not know studies or policies.
+would be another one than the model's. Kernels are sums of products over axes, so a function on a grid of cells is
+a sum of products too: one root of a covariance per axis, however many cells there are. For motifs, the values of
+pieces are drawn and added up along the sequence. Values of members are drawn from their features. This module must
+not know studies or policies.
 """
 
 from __future__ import annotations

@@ -63,7 +63,15 @@ class TableInstrument(Instrument):
 
 
 class Landscape(ABC):
-    """A space with a known value everywhere. Made by `from_table`."""
+    """A space with a known value everywhere. Made by `from_table`.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> landscape = zn.simulation.from_table(zn.Points([[0.0], [1.0], [2.0]]), [1.0, 5.0, 2.0])
+    >>> landscape.best().average
+    5.0
+    """
 
     space: Space
 

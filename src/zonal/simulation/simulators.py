@@ -70,7 +70,15 @@ class Instrument(ABC):
 
 
 class Simulation(Instrument):
-    """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
+    """A simulated instrument: call it with a region to measure it. Made by `simulate`.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> line = zn.simulate(lambda x: x[:, 0], zn.Mean(), noise=0.1, rng=0)
+    >>> round(line.average(zn.Box([(0, 1)]).region([(0.5, 1)])), 6)
+    0.75
+    """
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
         require(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")

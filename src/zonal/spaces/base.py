@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from zonal.errors import (
     without_unit,
 )
 from zonal.io.dataframes import DataFrame, DataSeries
+from zonal.io.hints import missing
 from zonal.io.result_table import card, short
 from zonal.kernels.feedback import Feedback
 
@@ -153,6 +154,12 @@ class Region(ABC):
         if not (isinstance(name, str) and isinstance(name, Hashable)) or name not in parts:
             raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
         return tuple(parts[name]) if isinstance(parts[name], list) else (parts[name],)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Never:
+            """Raise AttributeError; where another library's name was used, name the one used here."""
+            raise missing("a region", name)
 
     def _repr_html_(self) -> str:
         """Return the main facts, for a notebook."""
@@ -371,6 +378,8 @@ def checked_ends(name: str, pair: PartLike, unit: str = "") -> tuple[float, floa
         fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
         raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
     fix = "Pass two finite numbers, the lower one first."
+    if any(isinstance(edge, str) for edge in (low, high)):
+        fix = "Pass two finite numbers, or make symbols an axis of zn.Product."
     what = f"a bound of axis {name}"
     low, high = (finite_number(without_unit(edge, unit, what), what, fix) for edge in (low, high))
     require(0 < high - low < math.inf, f"the bounds of axis {name} must increase", (low, high), fix)

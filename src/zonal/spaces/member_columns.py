@@ -111,7 +111,9 @@ def _complain_of_rows(features: Any, what: str) -> NoReturn:
             try:
                 float(value)
             except Exception:  # whatever a user's object raises
-                raise InvalidInput(f"row {number} of {what} has an entry that is no number", value, fix) from None
+                raise InvalidInput(
+                    f"row {number} of {what} has an entry that is not a number", value, fix
+                ) from None
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
 

@@ -1,4 +1,4 @@
-"""Decide everything again, from the settings on, and report the first difference.
+"""Replay a study from its settings, and report the first decision that differs.
 
 Opening a study decides nothing; this checks whether the same rules, on this machine and with this release, would
 have made the same choices.

@@ -182,8 +182,8 @@ def _is_told(study: Study, asked: Asked, fact: Told, beside: tuple[Observed, ...
     if same and fact.time in (None, told.time, asked.time):
         return True
     raise TrialError(
-        f"trial {asked.number} was told already ({readings.shown(earlier.value, earlier.reading)}) and cannot be "
-        f"told {readings.shown(fact.value, fact.reading)}. "
+        f"trial {asked.number} already has the value {readings.shown(earlier.value, earlier.reading)}; "
+        f"got {readings.shown(fact.value, fact.reading)}. "
         "Use correct() if that was a mistake, observe() for a further measurement of its region."
     )
 
@@ -296,7 +296,7 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
 
 
 def fail(study: Study, trial: Trial | int, retry: bool, note: str) -> None:
-    """Give up a trial that could not be measured: see `Study.fail`."""
+    """Record that a trial could not be measured: see `Study.fail`."""
     retry = truth(retry, "retry")
     with study._writing(partly=True):
         number, note = _pending_number(study, trial), text(note, "a note")

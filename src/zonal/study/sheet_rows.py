@@ -66,7 +66,7 @@ class FilledRow:
         """Raise if the trial was told already, with another value."""
         same = was.value is None or self.repeats(was)
         fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
-        require(same, f"trial {was.number} was told already ({was.value!r})", self.value, fix)
+        require(same, f"trial {was.number} already has the value {was.value!r}", self.value, fix)
 
     def outdated(self, past: Sequence[Outcome]) -> str:
         """Return what happened to the trial since this row was written; "" if nothing did.

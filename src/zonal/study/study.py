@@ -179,7 +179,7 @@ class Study(metaclass=Named):
         believed; see `suspects`. By default for the default policy, unless noise is 0. False for instruments that
         never err.
     likelihood : Counts or Proportion, optional
-        What is read, if it is no number with Gaussian noise: f is a rate or a share then, and `noise` is left out.
+        What is read, if not numbers with Gaussian noise: f is a rate or a share then, and `noise` is left out.
 
     Examples
     --------
@@ -447,22 +447,53 @@ class Study(metaclass=Named):
 
     @property
     def id(self) -> str:
-        """Identifies the study and its trials; copies keep it."""
+        """Identifies the study and its trials; copies keep it.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9)
+        >>> study.ask().study == study.id
+        True
+        """
         return self._state.created.id
 
     @property
     def settings(self) -> Settings:
-        """Everything that was given."""
+        """Everything that was given.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> zn.Study([(0, 1)], budget=9, noise=0.1).settings.noise
+        0.1
+        """
         return self._state.problem.settings
 
     @property
     def space(self) -> Any:
-        """The space that is searched."""
+        """The space that is searched.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> zn.Study([(0, 1)], budget=9).space.names
+        ('x',)
+        """
         return self.settings.space
 
     @property
     def path(self) -> Path | None:
-        """The file in which the study is stored; None in memory."""
+        """The file in which the study is stored; None in memory.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> zn.Study([(0, 1)], budget=9).path is None
+        True
+        >>> zn.Study.create("core.db", [(0, 1)], budget=9).path.name
+        'core.db'
+        """
         return None if self._journal is None else self._journal.path
 
     @property
@@ -472,80 +503,212 @@ class Study(metaclass=Named):
 
     @property
     def read_only(self) -> str:
-        """Why the study cannot continue; "" if it can. What needs no missing function is possible all the same."""
+        """Why the study cannot continue; "" if it can. What needs no missing function is possible all the same.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> zn.Study([(0, 1)], budget=9).read_only
+        ''
+        """
         return "" if self._journal is None else self._journal.read_only
 
     @property
     def events(self) -> tuple[Transaction, ...]:
-        """The whole history."""
+        """The whole history.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9)
+        >>> trial = study.ask()
+        >>> type(study.events[-1][-1]).__name__
+        'Asked'
+        """
         return tuple(self._state.events)
 
     @property
     def timestamps(self) -> tuple[str, ...]:
-        """When each event was written, in UTC; empty in memory, where times are not kept."""
+        """When each event was written, in UTC; empty in memory, where times are not kept.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study.create("depth.db", [(0, 1)], budget=9)
+        >>> len(study.timestamps) == len(study.events)
+        True
+        """
         return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
     @property
     def budget(self) -> Any:  # int where measurements have no cost
-        """The total number of measurements, or their total cost."""
+        """The total number of measurements, or their total cost.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9)
+        >>> study.extend(3)
+        >>> study.budget
+        12
+        """
         return self._state.budget
 
     @property
     def spent(self) -> float:
-        """The number of trials measured, or their cost."""
+        """The number of trials measured, or their cost.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> study.spent
+        1
+        """
         return self._state.spent
 
     @property
     def measured(self) -> int:
-        """The number of trials measured."""
+        """The number of trials measured.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> study.measured
+        1
+        """
         return self._state.measured
 
     @property
     def remaining(self) -> Any:  # int where measurements have no cost
-        """What of the budget is neither spent nor pending."""
+        """What of the budget is neither spent nor pending.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> trial = study.ask()
+        >>> study.remaining
+        8
+        """
         return self._state.remaining
 
     @property
     def pending(self) -> tuple[Trial, ...]:
-        """Trials asked for and not yet told, failed or cancelled, oldest first."""
+        """Trials asked for and not yet told, failed or cancelled, oldest first.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> trial = study.ask()
+        >>> study.pending == (trial,)
+        True
+        """
         state = self._state
         return tuple(trial_of(state, asked) for asked in state.pending.values())
 
     @property
     def trials(self) -> list[TrialRecord]:
-        """All trials so far with their outcomes."""
+        """All trials so far with their outcomes.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7, note="first")
+        >>> [(record.number, record.value, record.note) for record in study.trials]
+        [(0, 0.7, 'first')]
+        """
         return [record for record, _ in trial_outcomes(self._state)]
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """The measurements made outside the study, except those retracted."""
+        """The measurements made outside the study, except those retracted.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> record = study.observe([(0.2, 0.4)], 0.3)
+        >>> [(seen.region.name, seen.value) for seen in study.observations]
+        [('x 0.2..0.4', 0.3)]
+        """
         outcomes = observation_outcomes(self._state)
         return tuple(observation for observation, past in outcomes if past[-1].value is not None)
 
     @property
     def blocked(self) -> tuple[Region, ...]:
-        """Regions that could not be measured and are no longer asked for; `allow` takes that back."""
+        """Regions that could not be measured and are no longer asked for; `allow` takes that back.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.fail(study.ask(), retry=False)
+        >>> [region.name for region in study.blocked]
+        ['x 0..0.5']
+        """
         state = self._state
         return tuple(state.region(row) for row in state.blocked)
 
     @property
     def forbidden(self) -> tuple[Region, ...]:
-        """Regions that `forbid` forbade since the study began and that were not allowed again."""
+        """Regions that `forbid` forbade since the study began and that were not allowed again.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> pending_there = study.forbid([(0.8, 1)])
+        >>> [region.name for region in study.forbidden]
+        ['x 0.8..1']
+        """
         return tuple(self._state.forbidden_regions.values())
 
     @property
     def model(self) -> Model:
-        """The kernel, noise and prior mean in use, as given or learned, and how well they are known."""
+        """The kernel, noise and prior mean in use, as given or learned, and how well they are known.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.model.kernel, study.model.noise
+        (RBF(variance=1.0, lengthscale=0.2), 0.1)
+        """
         return queries.model(self._state)
 
     @property
     def models(self) -> tuple[WeightedModel, ...]:
-        """The weighted models that represent the posterior over models; one if the model was given."""
+        """The weighted models that represent the posterior over models; one if the model was given.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9)
+        >>> for trial in study.ask(4):
+        ...     study.tell(trial, trial.region.center[0])
+        >>> bool(abs(sum(model.weight for model in study.models) - 1) < 1e-9)
+        True
+        """
         return queries.models(self._state)
 
     @property
     def tree(self) -> TreeTable:
-        """The tree now, as read-only arrays; means and stds are of measured values only."""
+        """The tree now, as read-only arrays; means and stds are of measured values only.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study([(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.tell(study.ask(), 0.7)
+        >>> int(study.tree.count.sum())
+        1
+        """
         return queries.tree_of(self._state)
 
     @overload

@@ -60,7 +60,7 @@ class AgentTools:
     def ask(self, study: str, n: int = 1) -> str:
         """Ask which regions to measure next. Measure each region's average, then tell every trial."""
         opened = self._writable(study)
-        require(1 <= n <= MAX_TRIALS, "this is no number of trials", n, f"Pass 1 to {MAX_TRIALS}.")
+        require(1 <= n <= MAX_TRIALS, "this is not a possible number of trials", n, f"Pass 1 to {MAX_TRIALS}.")
         with self._asking:
             if n > self._left:
                 raise Refused(
@@ -92,14 +92,14 @@ class AgentTools:
         """Predict the averages of regions, such as "x=0..0.5", with standard deviations."""
         opened = self._study(study)
         is_possible = 1 <= len(regions) <= MAX_REGIONS
-        require(is_possible, "this is no number of regions", len(regions), f"Pass 1 to {MAX_REGIONS}.")
+        require(is_possible, "this is not a possible number of regions", len(regions), f"Pass 1 to {MAX_REGIONS}.")
         mean, std = opened.predict([self._place(opened, region) for region in regions])
         return to_json({"regions": regions, "mean": mean, "std": std})
 
     def recommend(self, study: str, k: int = 1) -> str:
         """Return the best region so far, or the k best, and how certain that is."""
         opened = self._study(study)
-        require(1 <= k <= MAX_TRIALS, "this is no number of regions", k, f"Pass 1 to {MAX_TRIALS}.")
+        require(1 <= k <= MAX_TRIALS, "this is not a possible number of regions", k, f"Pass 1 to {MAX_TRIALS}.")
         return to_json({"best": opened.recommend(k), "stands_out": opened.stands_out()})
 
     def why(self, study: str, trial: int | None = None) -> str:

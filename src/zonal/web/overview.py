@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,10 +50,12 @@ HAPPENED = {  # what an event says to people
     Retracted: "trial {0.number} retracted",
     SetAside: "trial {0.number} set aside",
     Reinstated: "trial {0.number} reinstated",
-    Observed: "a measurement from outside observed",
+    Observed: "an earlier measurement added",
     Forbidden: "{0.region.name} forbidden",
     Extended: "budget extended by {0.n}",
 }
+# What changes the answer besides a trial's value; its page computes the new one.
+CHANGES_THE_ANSWER = (Corrected, Retracted, SetAside, Reinstated, Observed, Forbidden, Unblocked)
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -182,10 +184,11 @@ class StudyOverview:
         ]
 
     def best(self) -> Mapping[str, Json] | None:
-        """Return what was recommended when the last trial was told; None if the file does not say."""
+        """Return what was recommended when the last trial was told; None if unknown, or if more came in."""
         answers = recommended_after(self.events)
         answer = answers[-1][1] if answers else None
-        if answer is None:
+        since = takewhile(lambda events: Told not in map(type, events), reversed(self.events))
+        if answer is None or any(isinstance(event, CHANGES_THE_ANSWER) for events in since for event in events):
             return None
         where = place(self.settings.space.cell(answer.node), answer.row)
         return {"region": where, "mean": answer.mean, "std": answer.std}

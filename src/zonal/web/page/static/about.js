@@ -35,7 +35,7 @@ export function model({ study }) {
       ],
       ["prior mean", words.unit(words.number(m.mean), of)],
       [
-        "known from",
+        "learned from",
         m.learned_from
           ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}`
           : "given",
@@ -119,8 +119,8 @@ function others(study) {
 /** Put the study aside: nothing of it is lost. */
 function archive(study) {
   const about =
-    "It is listed no more, and nobody can measure it here. Nothing is lost: the list of studies brings it back.";
-  dialogue(`Archive ${study.name}?`, about, [], "Archive it", async () => {
+    "It leaves the list, and nobody can measure it here. Nothing is lost: it can be restored from the list of studies.";
+  dialogue(`Archive ${study.name}?`, about, [], "Archive", async () => {
     await post(`${study.base}/archive`);
     location.assign("/");
   });

@@ -66,12 +66,7 @@ function card(study, at) {
     return h("div", { class: "card study", ...key }, top, h("p", { class: "best sub" }, study.error));
   const href = `/studies/${encodeURIComponent(study.name)}`;
   if (study.state === "opening")
-    return h(
-      "a",
-      { class: "card study", href, ...key },
-      top,
-      h("p", { class: "sub" }, "Its journal is being read."),
-    );
+    return h("a", { class: "card study", href, ...key }, top, h("p", { class: "sub" }, "Loading."));
   const way = study.pending ? `, ${study.pending} pending` : "";
   return h(
     "a",
@@ -123,7 +118,7 @@ function show() {
     "div",
     { class: "card empty", "data-key": "none" },
     h("h2", {}, "No studies here yet"),
-    h("p", {}, "Begin one with the button above, or in a shell:"),
+    h("p", {}, "Create one with the button above, or in a shell:"),
     h("p", { class: "mono" }, "zonal new dna.db --sequences ACGT,8 --budget 52"),
   );
   const unfound = h("p", { class: "sub", "data-key": "unfound" }, "No study has this in its name.");

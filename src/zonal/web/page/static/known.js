@@ -132,7 +132,7 @@ export function switches(page) {
       { class: "segmented", "aria-label": "Colour shows" },
       radio("mean", "mean"),
       radio("std", "uncertainty"),
-      radio("chance", `chance ${side(head)}`),
+      radio("chance", `probability ${side(head)}`),
     ),
     view.mode === "chance" &&
       h(

@@ -37,11 +37,11 @@ function scale(page, field) {
   const title = {
     mean: `mean of ${words.labelled(head.value.name, of)}`,
     std: `uncertainty: standard deviation of a region’s average${of ? ` [${of}]` : ""}`,
-    chance: `chance that a region’s average is ${side(head)} ${words.unit(words.number(field.threshold), of)}`,
+    chance: `probability that a region’s average is ${side(head)} ${words.unit(words.number(field.threshold), of)}`,
   }[view.mode];
   const ends =
     view.mode === "chance"
-      ? ["< 1%", "> 99%"]
+      ? ["< 1\u00a0%", "> 99\u00a0%"]
       : field.range.map((v) => words.number(Number(v.toPrecision(3))));
   return h(
     "div",

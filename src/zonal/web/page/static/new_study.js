@@ -11,7 +11,7 @@ const KINDS = [
   ["linear", "numbers"],
   ["log", "numbers, logarithmic"],
   ["integer", "whole numbers"],
-  ["ring", "a ring: its ends meet"],
+  ["ring", "periodic: its ends meet"],
   ["symbols", "symbols"],
 ];
 const PASTED = `budget = 60
@@ -36,7 +36,7 @@ function axisRow(at, row, changed) {
     row.kind !== "integer" &&
       field("smallest", row.kind === "log" ? "smallest part (decades)" : "smallest part", {
         ...decimal,
-        placeholder: "as Zonal does",
+        placeholder: "by default",
         title: "The smallest part of this axis that is worth measuring by itself",
       }),
   ];
@@ -71,7 +71,7 @@ function space(state, changed) {
       { class: "row three", "data-key": "sequences" },
       input("alphabet", "letters", "ACGT"),
       input("length", "length", "8", false, { inputmode: "numeric" }),
-      input("sequences-smallest", "fewest of a pool", "", true, { inputmode: "numeric" }),
+      input("sequences-smallest", "smallest pool", "", true, { inputmode: "numeric" }),
     );
   }
   if (state.kind !== "axes") return tableFields(state, changed);
@@ -164,7 +164,7 @@ function rest() {
       "div",
       { class: "row three" },
       input("value", "what is measured", "", true, { placeholder: "yield" }),
-      input("unit", "in which unit", "", true, { placeholder: "%" }),
+      input("unit", "its unit", "", true, { placeholder: "%" }),
       input("noise", "its standard deviation", "", true, { inputmode: "decimal", placeholder: "learned" }),
     ),
     h(
@@ -174,7 +174,7 @@ function rest() {
         ["maximize", "the highest average"],
         ["minimize", "the lowest average"],
       ]),
-      input("budget", "how many measurements may be made", "40", false, { inputmode: "decimal" }),
+      input("budget", "number of measurements", "40", false, { inputmode: "decimal" }),
     ),
     h(
       "details",
@@ -291,5 +291,5 @@ export function begin() {
     said,
   ];
   changed();
-  return dialogue("A new study", "", fields, "Begin it", send, { wide: true, typing });
+  return dialogue("A new study", "", fields, "Create", send, { wide: true, typing });
 }

@@ -1,9 +1,9 @@
-// Measurements from outside the study, and sheets that were filled in.
+// Earlier measurements, and sheets that were filled in.
 import { dialogue, input, measured, numeric } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 import * as words from "./words.js";
 
-/** Measurements from outside: a list, and a form for another one. */
+/** Earlier measurements: a list, and a form for another one. */
 export function observed(page) {
   const { study } = page,
     { head } = study,
@@ -25,8 +25,8 @@ export function observed(page) {
   const noted = list.some((observation) => observation.note);
   const add = () =>
     dialogue(
-      "A measurement from outside",
-      "An earlier measurement of any region. It costs no budget.",
+      "An earlier measurement",
+      "Any region that was measured before, or elsewhere. It costs no budget.",
       [
         input("region", "region", "", false, { placeholder: words.example(head.space) }),
         input("value", words.labelled(head.value.name, of), "", false, { inputmode: "decimal" }),
@@ -39,7 +39,7 @@ export function observed(page) {
     );
   const undo = (at) => () =>
     dialogue(
-      "Retract this measurement from outside?",
+      "Retract this measurement?",
       "The search goes on as if it had not been made. The journal keeps the value.",
       [input("note", "why", "", true)],
       "Retract it",
@@ -51,7 +51,7 @@ export function observed(page) {
       h(
         "table",
         { "data-key": "observations" },
-        h("caption", {}, "Measurements from outside"),
+        h("caption", {}, "Earlier measurements"),
         h(
           "thead",
           {},
@@ -113,12 +113,12 @@ export function observed(page) {
         h(
           "button",
           { class: "small", type: "button", id: "observe", onclick: add },
-          "Add a measurement from outside…",
+          "Add an earlier measurement…",
         ),
         h(
           "button",
           { class: "small", type: "button", id: "upload", onclick: () => upload(page) },
-          "Tell a filled-in sheet…",
+          "Upload a filled-in sheet…",
         ),
         h("span", { id: "taken", class: "sub", role: "status" }, $("taken")?.textContent ?? ""),
       ),
@@ -136,13 +136,13 @@ function upload(page) {
     "label",
     { class: "check" },
     h("input", { name: "correct", type: "checkbox" }),
-    " also correct what was measured otherwise before",
+    " also overwrite values entered earlier",
   );
   const old = h(
     "label",
     { class: "check" },
     h("input", { name: "changed", type: "checkbox" }),
-    " also take rows of trials that changed since",
+    " also take rows of trials that changed meanwhile",
   );
   dialogue(
     "A sheet that was filled in",

@@ -175,7 +175,7 @@ function resting(page) {
     ? `${words.count(others, "trial")} ${others === 1 ? "is" : "are"} pending with others.`
     : head.measured
       ? "Nothing is pending."
-      : "Nothing was measured yet.";
+      : "Nothing has been measured yet.";
   if (spent(head)) {
     return [
       title,
@@ -320,7 +320,7 @@ function possible({ study, view }) {
     h(
       "p",
       { class: "sub" },
-      "The next measurement lies within the first and overlaps none of the second. Several regions: separated by semicolons.",
+      "The next measurement lies within the first and overlaps none of the second. Separate regions by semicolons.",
     ),
     h(
       "form",

@@ -61,7 +61,7 @@ function header() {
       h("details", { class: "extend", "data-key": "extend" }, h("summary", {}, "Extend"), extension(page)),
   );
   $("notice").hidden = !head.read_only;
-  put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
+  put("notice", head.read_only ? `This study is read-only: ${head.read_only}` : "");
 }
 
 /** Post, and show at once what came of it; the event that follows changes nothing more. */

@@ -1,4 +1,4 @@
-// The trials, newest first, with correct and retract; and measurements from outside.
+// The trials, newest first, with correct and retract; and earlier measurements.
 import { dialogue, input, measured } from "./dialog.js";
 import { $, h, put } from "./dom.js";
 import { observed } from "./outside.js";

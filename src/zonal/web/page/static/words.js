@@ -28,8 +28,9 @@ export const whole = (n) => n.toLocaleString("en");
 export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 /** How often. */
 export const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${whole(n)} times`);
-/** Chances come from draws and from a model: never 0% or 100%. */
-export const percent = (p) => (p >= 0.995 ? "> 99%" : p <= 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
+/** Chances come from draws and from a model: never 0 % or 100 %. */
+export const percent = (p) =>
+  p >= 0.995 ? "> 99\u00a0%" : p <= 0.005 ? "< 1\u00a0%" : `${Math.round(100 * p)}\u00a0%`;
 /** A text from the library, its numbers with three digits. */
 export const rounded = (text) =>
   text.replace(/\d+\.\d+(e[-+]\d+)?/g, (x) => String(Number(Number(x).toPrecision(3))));
@@ -110,7 +111,7 @@ export function size(space, what) {
 export function share(x) {
   if (x >= 0.995) return "all";
   const parts = Math.round(1 / x);
-  return x >= 0.1 ? `${Math.round(100 * x)}%` : `1 part in ${whole(parts)}`;
+  return x >= 0.1 ? `${Math.round(100 * x)}\u00a0%` : `1 part in ${whole(parts)}`;
 }
 /** The threshold or the share that a study looks for, if it looks for a set of regions: {threshold, top}. */
 export function level(head) {
