@@ -295,7 +295,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
     for length in (0.4, 0.2):
         kernel = zn.RBF(1.3, length)
         evidence = Evidence(data, ModelSpec(kernel, False, None))  # the mean is learned
-        heights, means = evidence(frame.covariance(kernel).of(frame.layout.pairs(keys, keys))[None])
+        heights, means = evidence(frame.covariance(kernel).of(frame.layout.pairs(keys, keys))[None], [0])
         shift, spread = evidence.shift, 3 * evidence.scale
         alike = replace(case, kernel=kernel, length=length)
         gram = alike.gram(seen) + np.diag(np.square(sems))

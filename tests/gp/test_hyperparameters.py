@@ -167,7 +167,7 @@ def test_with_a_given_kernel_the_evidence_of_noises_is_the_dense_likelihood_too(
     unknowns = ModelSpec(zn.RBF(0.6, 0.8), True, mean)
     evidence = Evidence(prepared.data, unknowns)
     covariance = prepared.covariance(zn.RBF(0.6, 0.8))
-    heights, _ = evidence(covariance[None])
+    heights, _ = evidence(covariance[None], [0])
     noises = evidence.noises()
     both = []
     for s in range(0, len(noises), 3):
@@ -182,7 +182,7 @@ def test_the_best_prior_mean_is_that_of_generalised_least_squares() -> None:
     prepared = Prepared(told)
     evidence = Evidence(prepared.data, ModelSpec(zn.RBF(0.6, 0.8), True, None))
     covariance = prepared.covariance(zn.RBF(0.6, 0.8))
-    _, means = evidence(covariance[None])
+    _, means = evidence(covariance[None], [0])
     for s in (0, 20, 40):
         noise = float(evidence.noises()[s, 0])
         inverse = np.linalg.inv(gram(oracle.rbf(0.6, 0.8), told.regions) + noise**2 * np.eye(20))

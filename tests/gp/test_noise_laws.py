@@ -11,7 +11,7 @@ from hypothesis import given
 import kinds
 import zonal as zn
 from zonal.gp.functional_index import FunctionalIndex
-from zonal.gp.hyperparameters import Evidence
+from zonal.gp.hyperparameters import Evidence, UnderLaw
 from zonal.gp.kernel_families import frame_of
 from zonal.gp.model import ModelSpec
 from zonal.gp.noise_laws import LAWS, relative_variances
@@ -64,8 +64,8 @@ def test_the_evidence_of_a_law_is_that_of_single_readings_with_its_noise(with_kn
     for law in LAWS:
         ratios = relative_variances(law.name, sizes)
         assert ratios == pytest.approx(1 - FALLS[law.name] + FALLS[law.name] / 16 / sizes)
-        evidence = Evidence(data, spec, law, ratios)
-        heights, _ = evidence([covariance])
+        evidence = Evidence(data, spec, {0: UnderLaw.of(data, law, ratios)})
+        heights, _ = evidence([covariance], [0])
         for s, noise in list(enumerate(evidence.noises()[:, 0]))[len(evidence.tau) // 2 :: 4]:
             variances = [
                 noise**2 * ratios[slot] if own is None else own for slot, own in zip(slots, known, strict=True)

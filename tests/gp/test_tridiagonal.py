@@ -40,9 +40,9 @@ def test_evidence_agrees_with_eigenvectors(
     rewards = signal * np.sin(9 * x[:, 0]) + (0.1 if signal else 1.0) * rng.normal(size=LINES)
     matrices = [zn.Matern(1.0, scale, nu=2.5)(x, x) for scale in (0.02, 0.3)]
     evidence = Evidence(data(some_known, rewards), spec)
-    heights, means = evidence(matrices)
+    heights, means = evidence(matrices, [0] * len(matrices))
     monkeypatch.setattr(hyperparameters, "TRIDIAGONAL", LINES + 1)
-    by_vectors, their_means = evidence(matrices)
+    by_vectors, their_means = evidence(matrices, [0] * len(matrices))
     assert heights.shape == by_vectors.shape
     likely = by_vectors > by_vectors.max() - WITH_WEIGHT
     np.testing.assert_allclose(heights[likely], by_vectors[likely], rtol=1e-11)

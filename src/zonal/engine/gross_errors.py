@@ -31,7 +31,7 @@ from zonal.engine.state import State
 from zonal.engine.trial_history import outcomes
 from zonal.engine.windows import Obstacles
 from zonal.gp.model_average import Member, Mixture
-from zonal.gp.stats import ObservationStats, Reward
+from zonal.gp.stats import ObservationStats, Reward, StatsArrays
 from zonal.policies.base import RoundCosts
 
 ENOUGH = 6  # other readings, with fewer of which nothing can be judged
@@ -81,7 +81,8 @@ def deviations(
     Under one model this is exact. The weights of the models are those that they would have without the reading.
     """
     readings, where = np.array([reward for reward, *_ in rewards]), np.array(slots, dtype=np.intp)
-    parts = [_left_out(member, ledger, where, rewards) for member in mixture.members]
+    data = ledger.data()
+    parts = [_left_out(member, data, where, rewards) for member in mixture.members]
     means, variances = (np.stack(part) for part in zip(*parts, strict=True))
     positive = np.where(variances > 0, variances, 1.0)
     logs = np.log(mixture.weights)[:, None] + 0.5 * ((readings - means) ** 2 / positive + np.log(positive))
@@ -92,31 +93,27 @@ def deviations(
     return Deviations(readings, mean, np.sqrt(np.maximum(variance, 0.0)))
 
 
-def _left_out(
-    member: Member, ledger: ObservationStats, slots: Ints, rewards: Sequence[Reward]
-) -> tuple[Floats, Floats]:
+def _left_out(member: Member, data: StatsArrays, slots: Ints, rewards: Sequence[Reward]) -> tuple[Floats, Floats]:
     """Return mean and variance of what one model expects of each reading, from all others."""
-    if len(set(member.slots.tolist())) < member.rows or member.rows < ledger.distinct:
-        member = member.rows_from(ledger.data())  # a row for each footprint
-    off, variance = member.left_out()
-    of_slot, mean_rewards, left = member.by_slot(ledger.data())
-    row = {slot: at for at, slot in enumerate(member.slots.tolist())}
-    line = {slot: at for at, slot in enumerate(of_slot.tolist())}
-    means, variances = np.zeros(len(slots)), np.zeros(len(slots))
-    for at, (slot, (reward, given, weight, _)) in enumerate(zip(slots.tolist(), rewards, strict=True)):
-        noise = member.noise_variance(given, weight, slot)
-        if slot not in row or noise == 0:  # the others imply it, or it is exact
-            means[at] = reward
-            continue
-        total, pooled, ybar = variance[row[slot]], left[line[slot]], mean_rewards[line[slot]]
-        mean, of_f = ybar - off[row[slot]], max(total - pooled, 0.0)  # without all readings of the footprint
-        others = 1 / pooled - 1 / noise if pooled > 0 else 0.0
-        if others > 1e-9 / noise and of_f > 0:
-            their_mean = (ybar / pooled - reward / noise) / others
-            share = of_f * others / (1 + of_f * others)
-            mean, of_f = mean + share * (their_mean - mean), of_f / (1 + of_f * others)
-        means[at], variances[at] = mean, of_f + noise
-    return means, variances
+    if len(set(member.slots.tolist())) < member.rows or member.rows < len(set(data.slots.tolist())):
+        member = member.rows_from(data)  # a row for each footprint
+    readings, variances, weights, _ = np.array(rewards, dtype=float).T
+    noise = np.where(np.isnan(variances), member.noise_variances(weights, slots), variances)
+    row, line = np.full(member.tracked.size, -1), np.full(member.tracked.size, -1)
+    row[member.slots] = np.arange(member.rows)
+    off, total = (np.append(column, 0.0)[row[slots]] for column in member.left_out())
+    of_slot, mean_rewards, left = member.by_slot(data)
+    line[of_slot] = np.arange(len(of_slot))
+    pooled, ybar = left[line[slots]], mean_rewards[line[slots]]
+    means, of_f = ybar - off, np.maximum(total - pooled, 0.0)  # without all readings of the footprint
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.where(pooled > 0, 1 / pooled - 1 / noise, 0.0)
+        their_mean, share = (ybar / pooled - readings / noise) / others, of_f * others / (1 + of_f * others)
+        told = (others > 1e-9 / noise) & (of_f > 0)  # by other readings of the same footprint
+        means = np.where(told, means + share * (their_mean - means), means)
+        of_f = np.where(told, of_f / (1 + of_f * others), of_f)
+    judged = (row[slots] >= 0) & (noise > 0)  # else the others imply it, or it is exact
+    return np.where(judged, means, readings), np.where(judged, of_f + noise, 0.0)
 
 
 def expected(state: State, slot: int, variance: float | None, weight: float) -> tuple[float, float]:
@@ -278,7 +275,7 @@ def _scale(state: State) -> Scale:
     for member in belief.members:
         off, variance = member.left_out()
         far = np.abs(off)
-        medians.append((np.median(far / np.sqrt(variance)), np.median(far)) if len(off) else (0.0, 0.0))
+        medians.append(np.median([far / np.sqrt(variance), far], axis=1) if len(off) else (0.0, 0.0))
     sigmas, raw = (belief.weights @ np.array(medians)).tolist()
     return Scale(sigmas, STD_PER_MAD * raw)
 

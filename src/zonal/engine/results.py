@@ -364,7 +364,7 @@ class Result:
     mean, std : float
         Posterior mean and standard deviation of its average.
     gap, probability_best : float
-        How certain that is under the model: see `Recommendation`.
+        How certain that is under the model: see `Recommendation`. They take draws, made when one of them is read.
     nfev : int
         Measurements told.
     success : bool
@@ -386,17 +386,26 @@ class Result:
     x: Any
     mean: float
     std: float
-    gap: float
-    probability_best: float
     nfev: int
     success: bool
     message: str
     study: Study
+    _answer: Recommendation
+
+    @property
+    def gap(self) -> float:
+        """By how much another region may be better."""
+        return self._answer.gap
+
+    @property
+    def probability_best(self) -> float:
+        """The probability that no region is better."""
+        return self._answer.probability_best
 
     @property
     def unit(self) -> str:
         """The unit of mean, std and gap."""
-        return self.study.settings.value_unit
+        return self._answer.unit
 
     def __repr__(self) -> str:
         """Return the answer, without the whole study."""

@@ -14,9 +14,10 @@ This module knows covariances, rewards and kernels; it must not know regions, tr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +38,7 @@ from zonal.gp.model import (
     ModelSpec,
     standardize,
 )
-from zonal.gp.noise_laws import CONSTANT, NoiseLaw, differ, relative_variances
+from zonal.gp.noise_laws import NoiseLaw, differ, relative_variances
 from zonal.gp.offsets import MIDDLE, UNRELATED, OffsetGrid
 from zonal.gp.stats import StatsArrays
 from zonal.gp.tridiagonal import quadratic_forms
@@ -80,20 +81,36 @@ class Fit:
     best: tuple[Cell, ...]  # where the next fit starts
 
 
-class Evidence:
-    """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
+class UnderLaw(NamedTuple):
+    """Rewards whose learned noise is alike under a law of the noise, and the log of the law's weight."""
 
-    def __init__(
-        self, data: StatsArrays, unknowns: ModelSpec, law: NoiseLaw = CONSTANT, ratios: Floats | None = None
-    ) -> None:
-        """Prepare the data; by line, `ratios` are the noise variances under a law, relative to each other."""
+    data: StatsArrays
+    log_prior: float = 0.0
+
+    @classmethod
+    def of(cls, data: StatsArrays, law: NoiseLaw, ratios: Floats) -> UnderLaw:
+        """Return data as a law sees them; by line, `ratios` are its noise variances, relative to each other."""
+        assert data.numbers is not None
+        log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
+        return cls(data.under(ratios), log_prior)
+
+
+class Evidence:
+    """Log posterior of every noise and variance on the grid, for cells of some families, lengthscales and laws.
+
+    Attributes
+    ----------
+    shift, scale : float
+        What standardises the rewards.
+    laws : tuple of int
+        The laws of the noise, by number.
+    """
+
+    def __init__(self, data: StatsArrays, unknowns: ModelSpec, laws: Mapping[int, UnderLaw] | None = None) -> None:
+        """Prepare the data, as they are or under each of some laws."""
+        under = laws or {0: UnderLaw(data)}
         self.shift, self.scale = standardize(data, unknowns.mean)
-        self.law, self._log_prior = law, 0.0
-        if ratios is not None:
-            assert data.numbers is not None
-            self._log_prior = math.log(law.prior) - 0.5 * float(data.numbers @ np.log(ratios))
-            data = data.under(ratios)
-        self.unknowns, self._data = unknowns, data
+        self.unknowns, self.laws, self._data = unknowns, tuple(under), data
         given = unknowns.given is not None
         known_variance = np.maximum(data.variance / self.scale**2, 1e-10)
         open_ = data.count > 0
@@ -101,40 +118,44 @@ class Evidence:
         self._by_ratio = unknowns.noise and bool(open_.all())
         self._open = int(np.count_nonzero(open_)) if unknowns.noise else 0
         if self._by_ratio:
-            self._roots = np.sqrt(data.count)[None]
             self.tau = FINE**2 if given else RATIOS**2
+            roots = [np.sqrt(by_law.data.count)[None] for by_law in under.values()]
         else:
             self.tau = NOISES**2 if unknowns.noise else np.ones(1)
             noise_variance = self.tau[:, None] if self._open else self.tau[:1, None]  # else it has no effect
-            self._roots = 1 / np.sqrt(np.where(open_, noise_variance / data.counted, known_variance))
+            variances = [noise_variance / by_law.data.counted for by_law in under.values()]
+            roots = [1 / np.sqrt(np.where(open_, variance, known_variance)) for variance in variances]
+        self._roots = dict(zip(under, roots, strict=True))  # by law, shape (noises, D) or (1, D)
         self.v = np.ones(1) if given else VARIANCES if unknowns.noise else FINE
         self._residual = (data.mean - self.shift * data.total) / self.scale
         self._noise_variances: Floats = self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v)))
+        self._priors = {law: self._prior(*by_law) for law, by_law in under.items()}
 
-    def __call__(self, correlations: Iterable[Floats]) -> tuple[Floats, Floats]:
-        """Return log posteriors and best prior means, shapes (cells, noises, variances).
+    def __call__(self, correlations: Iterable[Floats], laws: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return log posteriors and best prior means, shapes (cells, noises, variances), given the cells' laws.
 
         Correlations, each of shape (D, D), are between the lines of the data; covariances if the kernel is given.
         """
         if len(self._residual) < LARGE:
-            heights, means = self._of(np.stack(list(correlations)))
+            heights, means = self._of(np.stack(list(correlations)), laws)
         else:  # one at a time in memory
-            cells = [self._of(matrix[None]) for matrix in correlations]
+            cells = [self._of(matrix[None], [law]) for matrix, law in zip(correlations, laws, strict=True)]
             heights, means = (np.concatenate(part) for part in zip(*cells, strict=True))
-        heights = heights + self._prior()
+        heights = heights + np.stack([self._priors[law] for law in laws])
         return heights, np.broadcast_to(means, heights.shape)
 
-    def _of(self, correlations: Floats) -> tuple[Floats, Floats]:
+    def _of(self, correlations: Floats, laws: Sequence[int]) -> tuple[Floats, Floats]:
         """Return log likelihoods and best prior means of stacked matrices."""
-        parts = [self._likelihood(correlations, roots) for roots in self._roots]
+        by_noise = np.stack([self._roots[law] for law in laws], axis=1)
+        parts = [self._likelihood(correlations, roots) for roots in by_noise]
         heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         return heights, means
 
     def _likelihood(self, correlations: Floats, roots: Floats) -> tuple[Floats, Floats]:
-        """Return log likelihoods, and best prior means, for rows scaled by `roots`."""
+        """Return log likelihoods, and best prior means, for rows scaled by `roots`, shape (cells, D)."""
         unit = 1.0 if self.unknowns.given is None else self.scale**2
-        scaled = correlations * (roots[:, None] * roots / unit)
-        vectors = np.stack([roots * self._residual, roots * self._data.total])
+        scaled = correlations * (roots[:, :, None] * roots[:, None] / unit)
+        vectors = np.stack([roots * self._residual, roots * self._data.total], axis=1)
         # Rows have noise variance v tau if all noise is learned, else 1. Either way v or tau is a common factor,
         # so sums over the rows are needed for the other one only.
         logs, squares = self._sums(scaled, vectors)
@@ -143,7 +164,7 @@ class Evidence:
         def spread(by_other: Floats) -> Floats:
             return by_other[:, :, None] / factor if self._by_ratio else by_other[:, None, :]
 
-        log_det = logs[:, :, None] + len(roots) * np.log(factor) if self._by_ratio else logs[:, None, :]
+        log_det = logs[:, :, None] + roots.shape[1] * np.log(factor) if self._by_ratio else logs[:, None, :]
         log_likelihood = -0.5 * spread(squares[0]) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
         if self.unknowns.mean is None:
@@ -156,36 +177,40 @@ class Evidence:
     def _sums(self, scaled: Floats, vectors: Floats) -> tuple[Floats, Sequence[Floats]]:
         """Return log determinants, and y'y, y'1 and 1'1 with the inverse between.
 
-        `vectors` are y and 1, the rewards and their total weights; shapes are (cells, noises or variances).
+        `vectors` are y and 1, the rewards and their total weights, shape (cells, 2, D); what is returned has shape
+        (cells, noises or variances).
         """
         if len(self._residual) >= TRIDIAGONAL:
             others = self.tau if self._by_ratio else self.v
             same = np.ones(len(others))
             scales, shifts = (same, others) if self._by_ratio else (others, same)
-            by_matrix = [quadratic_forms(matrix, vectors.T, scales, shifts) for matrix in scaled]
+            by_matrix = [
+                quadratic_forms(matrix, of_matrix.T, scales, shifts)
+                for matrix, of_matrix in zip(scaled, vectors, strict=True)
+            ]
             if None not in by_matrix:
                 logs, forms = (np.stack(part) for part in zip(*by_matrix, strict=True))
                 return logs, (forms[..., 0, 0], forms[..., 0, 1], forms[..., 1, 1])
         values, rotations = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
-        y, unit_mean = ((part @ rotations)[:, None, :] for part in vectors)
+        y, unit_mean = (vectors[:, [part]] @ rotations for part in (0, 1))
         total = values + self.tau[:, None] if self._by_ratio else self.v[:, None] * values + 1.0
         inverse = 1 / total
         squares = [np.sum(product * inverse, axis=-1) for product in (y * y, y * unit_mean, unit_mean * unit_mean)]
         return np.sum(np.log(total), axis=-1), squares
 
-    def _prior(self) -> Floats:
+    def _prior(self, data: StatsArrays, log_prior: float) -> Floats:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
         v = self.v
-        log_prior = np.full((len(self.tau), len(v)), self._log_prior)
+        prior = np.full((len(self.tau), len(v)), log_prior)
         if self.unknowns.noise:
-            s2, scatter = self._noise_variances, self._data.scatter / self.scale**2
-            log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
+            s2, scatter = self._noise_variances, data.scatter / self.scale**2
+            prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
             scaled_by_noise = 0 if self._by_ratio else self._open  # lines whose rows were divided by the noise
-            log_prior -= 0.5 * ((self._data.extra + scaled_by_noise) * np.log(s2) + scatter / s2)
+            prior -= 0.5 * ((data.extra + scaled_by_noise) * np.log(s2) + scatter / s2)
         if self.unknowns.given is None:
-            log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
-        return np.asarray(log_prior)
+            prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
+        return np.asarray(prior)
 
     @property
     def offset_unit(self) -> float:
@@ -208,10 +233,9 @@ class GridSearch:
         correlate: Correlate,
         offsets: OffsetGrid | None = None,
     ) -> None:
-        self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
+        self.evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
         self._offsets = offsets  # their levels are the last steps of a cell
         self._levels = () if offsets is None else offsets.spec.levels
-        self._laws = {0: evidence}  # by the number of the law
         self._matrices: dict[Cell, Floats] = {}  # correlations, which laws and offsets share
         unknowns = evidence.unknowns
         self._beam = BEAM_PRIOR[0] * frame.narrowest if unknowns.beam else 0.0
@@ -265,14 +289,18 @@ class GridSearch:
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.posteriors and self._within(cell[1])]
         if not fresh:
             return
-        for law, evidence in self._laws.items():
-            under = [cell for cell in fresh if self.law(cell) == law]
-            if under:
-                self._evaluate_under(evidence, under)
-
-    def add_laws(self, laws: dict[int, Evidence]) -> None:
-        """Try cells under these laws of the noise from now on."""
-        self._laws = laws
+        steps = np.array([steps[: self._d] for _, steps in fresh], dtype=float).reshape(len(fresh), self._d)
+        priors = [self._families[cell % len(self._families)][1] for cell, _ in fresh]
+        if self._offsets is not None:
+            levels = [cell[self._d :] for _, cell in fresh]
+            priors = [prior + self._offsets.spec.log_prior(of) for prior, of in zip(priors, levels, strict=True)]
+        heights, means = self.evidence(map(self.correlations, fresh), list(map(self.law, fresh)))
+        logs = self.steps * steps
+        heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
+        tops = heights.max(axis=(1, 2))
+        weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
+        self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
+        self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
 
     def coarse(self, law: int) -> list[Cell]:
         """Return cells all over the grid, under one law of the noise."""
@@ -291,21 +319,6 @@ class GridSearch:
         """Return which law a cell has."""
         return cell[0] // len(self._families)
 
-    def _evaluate_under(self, evidence: Evidence, fresh: list[Cell]) -> None:
-        """Compute the posterior of cells of one law."""
-        steps = np.array([steps[: self._d] for _, steps in fresh], dtype=float).reshape(len(fresh), self._d)
-        priors = [self._families[cell % len(self._families)][1] for cell, _ in fresh]
-        if self._offsets is not None:
-            levels = [cell[self._d :] for _, cell in fresh]
-            priors = [prior + self._offsets.spec.log_prior(of) for prior, of in zip(priors, levels, strict=True)]
-        heights, means = evidence(self.correlations(cell) for cell in fresh)
-        logs = self.steps * steps
-        heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
-        tops = heights.max(axis=(1, 2))
-        weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
-        self.posteriors.update(zip(fresh, zip(heights, means, strict=True), strict=True))
-        self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
-
     def correlations(self, cell: Cell) -> Floats:
         """Return the correlations of lines, offsets included; those of a few lines are kept for other laws."""
         name = cell[0] % len(self._families), cell[1][: self._d]
@@ -314,11 +327,11 @@ class GridSearch:
             axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
             beam = (self.beam(cell[1]),) if self._beam else ()
             matrix = self._correlate(self._families[name[0]][0], axes, *beam)
-            if (len(self._laws) > 1 or self._offsets is not None) and len(matrix) < LARGE:
+            if (len(self.evidence.laws) > 1 or self._offsets is not None) and len(matrix) < LARGE:
                 self._matrices[name] = matrix
         if self._offsets is None:
             return matrix
-        return self._offsets.shifted(matrix, cell[1][self._d :], self._evidence.offset_unit)
+        return self._offsets.shifted(matrix, cell[1][self._d :], self.evidence.offset_unit)
 
     def _within(self, steps: Steps) -> bool:
         return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
@@ -329,7 +342,7 @@ class GridSearch:
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in self._moves]
         law = self.law(cell)
         cells += [(other, steps) for other in range(law * number, (law + 1) * number) if other != family]
-        cells += [(other * number + family % number, steps) for other in self._laws if other != law]
+        cells += [(other * number + family % number, steps) for other in self.evidence.laws if other != law]
         at = None if self._offsets is None else self._offsets.spec.source
         if at is not None:  # a source may measure another function whatever its offset
             at += self._d
@@ -338,14 +351,13 @@ class GridSearch:
         return cells
 
     def hill_climb(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Climb from the best of some cells to a local maximum; return only the best cells visited."""
+        """Climb from the best of some cells to a local maximum; return the best cells visited."""
         self.evaluate(cells)
         top, best = None, self._ranked()
         while best[0] != top:
             top = best[0]
             self.evaluate(self.neighbours(top))
             best = self._ranked()
-        self.posteriors, self.height = {}, {}
         return best[:KEPT]
 
     def _ranked(self) -> list[Cell]:
@@ -356,7 +368,7 @@ class GridSearch:
         """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.evaluate(starts)
         expanded: set[Cell] = set()
-        while len(self.posteriors) < MOST_TRIED + MORE_TRIED * (len(self._laws) - 1):
+        while len(self.posteriors) < MOST_TRIED + MORE_TRIED * (len(self.evidence.laws) - 1):
             best = max(self.height.values())
             promising = [
                 cell
@@ -373,7 +385,7 @@ class GridSearch:
 
         `widening` multiplies all standard deviations under these models; with learned noise it moves no mean.
         """
-        evidence, cells = self._evidence, sorted(self.posteriors, key=lambda cell: (sum(cell[1]), cell))
+        evidence, cells = self.evidence, sorted(self.posteriors, key=lambda cell: (sum(cell[1]), cell))
         heights = np.stack([self.posteriors[cell][0] for cell in cells])
         offsets = np.stack([self.posteriors[cell][1] for cell in cells])
         weights = np.exp(heights - heights.max())
@@ -390,9 +402,9 @@ class GridSearch:
                 family = self._families[cell[0] % len(self._families)][0]
                 variance *= evidence.scale**2
                 kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
-            law = self._laws[cell[0] // len(self._families)]
+            law = evidence.unknowns.laws[cell[0] // len(self._families)]
             learned, width = noise if evidence.unknowns.noise else None, self.beam(cell[1])
-            return Model(kernel, learned, mean, spread, total, law=law.law.name, beam=width)
+            return Model(kernel, learned, mean, spread, total, law=law.name, beam=width)
 
         def shifts(cell: Cell, variance: float) -> tuple[float, ...]:
             """Return the sizes of offsets; a `variance` of f in rewards' variances."""
@@ -426,14 +438,14 @@ class GridSearch:
         self, cells: list[Cell], by_cell: Floats, weights: Floats
     ) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
         """Return the most probable family with means of its log-parameters, and their standard deviations."""
-        log_noise, log_v = np.log(self._evidence.noises()), np.log(self._evidence.v)
+        log_noise, log_v = np.log(self.evidence.noises()), np.log(self.evidence.v)
         laws, families = np.divmod([cell[0] for cell in cells], len(self._families))
         law, family = (int(np.bincount(numbers, by_cell).argmax()) for numbers in (laws, families))
         shares = np.where(families == family, by_cell, 0.0)
         shares /= shares.sum()
         steps = np.array([cell[1][: self._d] for cell in cells], dtype=float).reshape(len(cells), -1)
         middle, spread = shares @ steps, dict[str, float]()
-        if self._evidence.unknowns.given is None:
+        if self.evidence.unknowns.given is None:
             spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
             for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=False)):
                 name = f"{'correlation' if symbol else 'lengthscale'} {j}"
@@ -442,9 +454,9 @@ class GridSearch:
             off = steps[:, -1] - middle[-1]
             spread["beam"] = STEP_OF_BEAM * math.sqrt(float(shares @ off**2) + 1 / 12)
         by_noise = weights.sum(axis=0)
-        if len(self._laws) > 1:  # the noise refers to the same size under all laws, but means something else
+        if len(self.evidence.laws) > 1:  # of the same size under all laws, but of another meaning
             by_noise = weights[laws == law].sum(axis=0) / by_cell[laws == law].sum()
-        if self._evidence.unknowns.noise:
+        if self.evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
         noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
         return (law * len(self._families) + family, middle), noise, variance, spread
@@ -464,22 +476,22 @@ def fit_posterior(
     offsets: OffsetGrid | None = None,  # what offsets add to the covariances of the data's lines
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
-    evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
+    families = frame.families(unknowns.wanted)
     if unknowns.given is not None:
         families = families[:1]
-    search = GridSearch(evidence, frame, families, correlate, offsets)
-    laws = _by_law(evidence, unknowns, data, sizes)
+    laws = _by_law(unknowns, data, sizes)
+    search = GridSearch(Evidence(data, unknowns, laws), frame, families, correlate, offsets)
     starts = () if previous is None else tuple(cell for cell in previous.best if search.law(cell) in laws)
     if offsets is not None:
         covariance = None  # it has to be searched for all the same
     with one_thread():
         if covariance is None and previous is None:
-            starts = tuple(search.hill_climb(search.coarse(0)))
-        search.add_laws(laws)
+            climb = GridSearch(Evidence(data, unknowns), frame, families, correlate, offsets)
+            starts = tuple(climb.hill_climb(climb.coarse(0)))
         if covariance is not None:
-            for law, under in laws.items():
-                heights, means = under([covariance])
-                search.posteriors[law * len(families), ()] = heights[0], means[0]
+            heights, means = search.evidence([covariance] * len(laws), list(laws))
+            cells = [(law * len(families), ()) for law in laws]
+            search.posteriors.update(zip(cells, zip(heights, means, strict=True), strict=True))
         elif previous is not None and (not starts or total & (total - 1) == 0):  # at doublings, from all over
             search.expand_grid([*starts, *search.coarse(search.law(starts[0]) if starts else 0)])
         else:
@@ -487,14 +499,12 @@ def fit_posterior(
     return search.fit(total, number, widening)
 
 
-def _by_law(
-    evidence: Evidence, unknowns: ModelSpec, data: StatsArrays, sizes: Floats | None
-) -> dict[int, Evidence]:
-    """Return the evidence under each law of the noise that the data can tell apart, by the law's number."""
+def _by_law(unknowns: ModelSpec, data: StatsArrays, sizes: Floats | None) -> dict[int, UnderLaw]:
+    """Return the data under each law of the noise that they can tell apart, by the law's number."""
     if sizes is None or not unknowns.laws[1:] or not differ(sizes[data.count > 0]):
-        return {0: evidence}  # as if there were no other laws
+        return {0: UnderLaw(data)}  # as if there were no other laws
     return {
-        number: Evidence(data, unknowns, law, relative_variances(law.name, sizes))
+        number: UnderLaw.of(data, law, relative_variances(law.name, sizes))
         for number, law in enumerate(unknowns.laws)
     }
 

@@ -87,6 +87,11 @@ class Member(GaussianBelief):
         assert noise is not None
         return noise**2 / weight
 
+    def noise_variances(self, weights: Floats, slots: Ints) -> Floats:
+        """Return the variances of learned noise of rewards of some weights; NaN if none is learned."""
+        noise = math.nan if self.model.noise is None else self.model.noise
+        return np.asarray(noise**2 * self.noise_ratios(slots) / weights)
+
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
         return self.rows_from(data, of).with_columns()

@@ -23,7 +23,7 @@ from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Term
 from zonal.kernels.categorical import CategoryCovariance, CategoryIndex
 from zonal.kernels.combinations import AnyPairs, Beside, CombinationPairs, CombinationVariances, Pairs
 from zonal.kernels.integrals import quick
-from zonal.kernels.layout import IntervalIndex, PairCases, ProductLayout, RepeatedPairs
+from zonal.kernels.layout import IntervalIndex, PairCases, ProductLayout, RepeatedPairs, Uncached
 from zonal.kernels.measures import Measure, means
 from zonal.kernels.spectrum import Motif, Pieces
 from zonal.kernels.stationary import Profile
@@ -75,10 +75,17 @@ class AxisCovariance:
     def _compute_uncached(self, mean: Floats, alike: PairCases) -> None:
         """Compute the averages of pairs without a shared case, some rows at a time."""
         for rows, pairs in alike.steps(TOGETHER):
-            for at, geometry, views, repeated, off_grid in self._intervals.uncached(pairs):
-                profile = quick(self._profile) if off_grid else self._profile
-                averages = means(self._measures, views, profile, geometry, self._scale)
-                mean[rows].reshape(-1)[at] = averages if repeated is None else averages[repeated]
+            uncached = self._intervals.uncached(pairs)
+            if self not in pairs.averages:
+                pairs.averages[self] = [self._average(part) for part in uncached]
+            for part, averages in zip(uncached, pairs.averages[self], strict=True):
+                mean[rows].reshape(-1)[part.at] = averages
+
+    def _average(self, part: Uncached) -> Floats:
+        """Return the averages of pairs without a shared case."""
+        profile = quick(self._profile) if part.off_grid else self._profile
+        averages = means(self._measures, part.views, profile, part.geometry, self._scale)
+        return averages if part.repeated is None else averages[part.repeated]
 
     def _grow(self) -> None:
         """Reserve a value for all cases of the layout."""

@@ -39,11 +39,12 @@ class Uncached(NamedTuple):
 class PairCases:
     """The case of each pair of intervals, and both keys; what kernels have in common is computed once."""
 
-    __slots__ = "case", "kept", "keys", "others"
+    __slots__ = "averages", "case", "kept", "keys", "others"
 
     def __init__(self, case: Ints, keys: Floats, others: Floats) -> None:
         self.case, self.keys, self.others = case, keys, others
         self.kept: list[Uncached] | None = None
+        self.averages: dict[object, list[Floats]] = {}  # of those kept, by who computed them: models share factors
 
     def steps(self, pairs: int) -> Iterator[tuple[slice, PairCases]]:
         """Yield some rows at a time, with at most so many pairs or one row; all of them if they are few."""

@@ -87,12 +87,11 @@ def optimize(
         x=best.region.x,
         mean=best.mean,
         std=best.std,
-        gap=best.gap,
-        probability_best=best.probability_best,
         nfev=study.measured,
         success=good or (not why and (n is not None or (spent and not study.pending))),
         message=f"{ended} {summary.progress(study, 'made', 'measurement')}{_notes(study)}",
         study=study,
+        _answer=best,
     )
 
 
