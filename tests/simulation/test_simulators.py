@@ -334,7 +334,7 @@ def test_a_reward_function_can_be_measured(name: Name, node: tuple[int, int]) ->
 
 
 def test_the_examples_in_the_documentation_are_true() -> None:
-    assert doctest.testmod(zonal.simulation.simulators) == (0, 3)
+    assert doctest.testmod(zonal.simulation.simulators) == (0, 6)
 
 
 @pytest.mark.parametrize(("d", "width"), [(1, 0.002), (2, 0.02), (2, 0.2), (3, 0.2), (4, 0.5), (6, 0.5)])

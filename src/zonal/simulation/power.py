@@ -239,7 +239,7 @@ def power(
     Examples
     --------
     >>> import zonal as zn
-    >>> expected = zn.power([(0, 1)], [2, 16], noise=0.1, kernel=zn.RBF(1.0, 0.2), runs=4, jobs=1)
+    >>> expected = zn.power([(0, 1)], [2, 16], noise=0.1, kernel=zn.RBF(1.0, 0.2), runs=8, jobs=1)
     >>> bool(expected.mean[1] < expected.mean[0] < expected.chance.mean())
     True
     """
