@@ -6,23 +6,23 @@ The page prints an entry only where the numbers show a loss, and says so where a
 WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
     "dna": "The best pools differ by less than the noise, and motifs read backwards are strangers to the default.",
     "noise": (
-        "The default is told nothing of how the noise falls with the size and learns one noise for all sizes, "
-        "which is wrong here; who passes `noise=zn.PerWeight()`, or its size too, gets the gain."
+        "The default is told nothing and must learn the law of the noise first, most of its prior weight on one "
+        "noise for all sizes; who passes `noise=zn.PerWeight()`, or its size too, gains from the beginning."
     ),
-    "smooth draw, falling noise": "As above: one noise is learned for all sizes.",
-    "rough draw, falling noise": "As above: one noise is learned for all sizes.",
+    "smooth draw, falling noise": "As above: the law of the noise is learned.",
+    "rough draw, falling noise": "As above: the law of the noise is learned.",
     "sparse": (
-        "The default learns one noise for all sizes and has no posterior over sparse vectors. Region sensing is "
+        "The default learns the law of the noise and has no posterior over sparse vectors. Region sensing is "
         "given the height of the signal and the noise."
     ),
-    "one signal": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
-    "3 signals": "As above: a sparse signal is no draw of a Gaussian process, and one noise is learned.",
+    "one signal": "As above: a sparse signal is no draw of a Gaussian process.",
+    "3 signals": "As above: a sparse signal is no draw of a Gaussian process.",
     "privacy": (
-        "One noise is learned for all sizes, which is wrong here; who passes `noise=`, as it is published, or "
-        "`noise=zn.PerWeight()`, gets the gain."
+        "Noise added for privacy falls as one over the size, which is none of the laws learned; who passes "
+        "`noise=`, as it is published, or `noise=zn.PerWeight()`, gains."
     ),
-    "smooth draw, privacy": "As above: one noise is learned for all sizes.",
-    "rough draw, privacy": "As above: one noise is learned for all sizes.",
+    "smooth draw, privacy": "As above: the law of the noise is learned.",
+    "rough draw, privacy": "As above: the law of the noise is learned.",
     "f1": "Three hills of nearly the same height: the guard's rounds are lost here, and few runs were played.",
     "f2": "One narrow spike, easily missed by the first sweep.",
 }
