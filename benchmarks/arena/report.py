@@ -47,7 +47,7 @@ to its cell of the highest posterior mean where there is a model, else to its mi
 
 **What is won, and by what.** Where the noise is the same for every size, "Zonal, smallest regions only" is level
 with the default: what Zonal wins over others there is not won by measuring large regions. Where noise falls with
-the size, or is added for privacy, large regions are what wins, if the search is told how the noise falls.
+the size, or is added for privacy, large regions are what wins.
 
 **f3** was used in designing the default: its prior of lengthscales was kept wide for f3's sake, while BoTorch's
 default prior is meant for many dimensions and misses the peak. So f3 is no test of the default. Results without it
