@@ -30,8 +30,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     In a fresh clone each would otherwise rewrite all of them, at the same time.
     """
-    # Tests press Ctrl-C, which processes in the background of a shell ignore.
+    # Tests press Ctrl-C and hang up, which processes in the background of a shell, or under nohup, ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in {"SIGHUP", "SIGQUIT"} & {known.name for known in signal.Signals}:
+        signal.signal(signal.Signals[number], signal.SIG_DFL)
     worker = getattr(session.config, "workerinput", {"workerid": "gw0", "workercount": 1})
     number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
     files = sorted(HERE.rglob("test_*.py")) if count > 1 else []
