@@ -32,8 +32,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     # Tests press Ctrl-C and hang up, which processes in the background of a shell, or under nohup, ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in {"SIGHUP", "SIGQUIT"} & {known.name for known in signal.Signals}:
-        signal.signal(signal.Signals[number], signal.SIG_DFL)
+    for ending in signal.Signals:
+        if ending.name in ("SIGHUP", "SIGQUIT"):  # Windows has neither
+            signal.signal(ending, signal.SIG_DFL)
     worker = getattr(session.config, "workerinput", {"workerid": "gw0", "workercount": 1})
     number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
     files = sorted(HERE.rglob("test_*.py")) if count > 1 else []
