@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from numbered_covariance import Numbered, numbered_members
+from zonal.gp.kernel_families import frame_of
 from zonal.kernels.base import Kernel
 from zonal.kernels.callable import custom
 from zonal.kernels.feedback import Subsets
@@ -235,3 +237,22 @@ def test_what_others_entered_and_asked_changes_no_digit(kernel: Kernel, size: in
         np.testing.assert_array_equal(one, other)
     for one, other in zip(asked(alone), expected, strict=True):  # and asked again
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kernel", [zn.RBF(2.5, 0.3), zn.Matern(0.2, (0.3, 0.5), nu=1.5)])
+def test_averages_kept_for_other_variances_change_no_digit(kernel: Any) -> None:
+    space = zn.Points(cloud("clusters", 300, 2))
+    regions = regions_of(space, (0, 2, 4, 8))
+    answers = []
+    for earlier in ([], [replace(kernel, variance=1.0)], [kernel]):
+        frame = frame_of(space, zn.Mean())
+        keys = frame.layout.keys(footprints(regions))
+        pairs, own = frame.layout.pairs(keys, keys), frame.layout.self_pairs(keys)
+        for other in earlier:
+            frame.covariance(other).of(pairs)
+            frame.covariance(other).of(frame.layout.self_pairs(keys[:, ::2]))
+        covariance = frame.covariance(kernel)
+        answers.append(np.vstack([covariance.of(pairs), covariance.of(own)]))
+    assert (answers[0] == answers[1]).all()
+    assert (answers[0] == answers[2]).all()
+    assert answers[0][:-1] == pytest.approx(double_sums(kernel, space, regions), abs=1e-12)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,14 @@ from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxi
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, sampled_members
-from zonal.kernels.finite_covariance import BLOCK, EXACT, Grams, SubsetCovariance, averaging_over
+from zonal.kernels.finite_covariance import (
+    BLOCK,
+    EXACT,
+    Grams,
+    ScaledCovariance,
+    SubsetCovariance,
+    averaging_over,
+)
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
@@ -48,6 +56,7 @@ GROWTH, MODELS, MAX_NODES = 0.125, 8, 6000
 
 TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of kernels is tested
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
+KERNELS_KEPT = 2  # times the models of a fit: kernels whose averages over sets of members are kept
 
 
 class ModelSpace:
@@ -228,16 +237,30 @@ class FiniteModelSpace(ModelSpace):
     def __init__(self, space: FiniteSpace, feedback: Feedback) -> None:
         super().__init__(space, feedback)
         self._grams = Grams(space.features) if Grams.worth_it(space) else None
+        self._of_kernels: dict[Kernel, SubsetCovariance] = {}  # the last ones, of variance one where possible
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
 
-    def covariance(self, kernel: Kernel, beam: float = 0.0) -> SubsetCovariance:
-        """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
+    def covariance(self, kernel: Kernel, beam: float = 0.0) -> Covariance:
+        """Return the prior covariance of averages under a kernel; raise if it does not suit the space.
+
+        One fit often returns to lengthscales of another, with another variance, so that averages are kept.
+        """
         terms = () if isinstance(kernel, Custom) else kernel.terms
         able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
         require(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
-        return SubsetCovariance(kernel, self._space, self.layout, None if terms == () else self._grams)
+        variance = 1.0
+        if isinstance(kernel, ProductKernel | Categorical):
+            variance, kernel = kernel.variance, replace(kernel, variance=1.0)
+        covariance = self._of_kernels.pop(kernel, None)
+        if covariance is None:
+            grams = None if terms == () else self._grams
+            covariance = SubsetCovariance(kernel, self._space, self.layout, grams)
+            if len(self._of_kernels) >= KERNELS_KEPT * self.models:
+                self._of_kernels.pop(next(iter(self._of_kernels)))
+        self._of_kernels[kernel] = covariance
+        return covariance if variance == 1 else ScaledCovariance(variance, covariance)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each feature, None for kernels without distances."""

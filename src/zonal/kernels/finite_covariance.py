@@ -11,14 +11,13 @@ region is then always that of its representatives, so that covariances stay posi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal._types import Floats, Ints
-from zonal.kernels.base import Kernel, ProductKernel
+from zonal.kernels.base import Kernel
 from zonal.kernels.callable import Custom
 from zonal.kernels.combinations import Beside, Pairs
 from zonal.kernels.feedback import Feedback, Subsets, spread_evenly
@@ -70,6 +69,7 @@ class Row(NamedTuple):
 
     columns: Ints  # columns of its members in A
     shares: Floats  # of these members
+    total: float  # of the shares: 1 for averages
     number: int  # identifies an entered footprint; -1 for one that was not entered
     learned_from: tuple[Ints, Floats]  # members that represent it while learning, and their shares
     size: float = 0.0  # the weight of all members of the region; 0 for sums of several
@@ -89,6 +89,7 @@ class SubsetLayout:
         self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
         self._rows: dict[tuple[bytes, bytes], Row] = {}
         self._weights = space.weights
+        self._last: tuple[Rows | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
 
     def keys(self, footprints: Subsets, register: bool = True) -> Rows:
         """Return the keys of footprints, shape (1, n).
@@ -108,7 +109,8 @@ class SubsetLayout:
         name = members.tobytes(), shares.tobytes()
         row = self._rows.get(name)
         if row is None:
-            row = Row(self._columns(members), shares, len(self._rows) if register else -1, learned_from)
+            number = len(self._rows) if register else -1
+            row = Row(self._columns(members), shares, float(shares.sum()), number, learned_from)
             if register:
                 self._rows[name] = row
         return row
@@ -143,6 +145,14 @@ class SubsetLayout:
             self._column[fresh] = np.arange(first, len(self.met))
         return self._column[members]
 
+    def averaging(self, keys: Rows) -> tuple[Ints, csr_array]:
+        """Return the columns of some footprints, and their rows of A over these; the last ones are kept."""
+        last, columns, rows = self._last
+        if last is not keys:
+            columns, rows = averaging_over(row[:2] for row in keys[0])
+            self._last = keys, columns, rows
+        return columns, rows
+
     def pairs(self, keys: Rows, others: Rows) -> Pairs:
         """Return what kernels need to know about all pairs of some footprints with others."""
         return [], keys, others
@@ -164,11 +174,8 @@ class Grams:
         """Tell whether to keep the covariances of all members: there are not too many, with many features."""
         return space.size <= MOST_IN_GRAM and space.features.shape[1] >= MANY_FEATURES
 
-    def of(self, kernel: Kernel) -> tuple[float, Floats]:
-        """Return a factor and the covariances of all members to multiply by it; one half is computed."""
-        scale = 1.0
-        if isinstance(kernel, ProductKernel):  # models often differ in the variance alone
-            scale, kernel = kernel.variance, replace(kernel, variance=1.0)
+    def of(self, kernel: Kernel) -> Floats:
+        """Return the covariances of all members; one half is computed."""
         if kernel not in self._kept:
             size, x = len(self._features), self._features
             gram, step = np.empty((size, size)), max(1, BLOCK // size)
@@ -179,7 +186,18 @@ class Grams:
             if len(self._kept) >= MOST_GRAMS:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[kernel] = gram
-        return scale, self._kept[kernel]
+        return self._kept[kernel]
+
+
+class ScaledCovariance:
+    """A prior covariance times a factor: models often differ in the variance alone."""
+
+    def __init__(self, factor: float, covariance: SubsetCovariance) -> None:
+        self._factor, self._covariance = factor, covariance
+
+    def of(self, pairs: Pairs) -> Floats:
+        """Return the covariances of pairs of footprints."""
+        return self._factor * self._covariance.of(pairs)
 
 
 class SubsetCovariance:
@@ -187,7 +205,7 @@ class SubsetCovariance:
 
     The covariance of the second footprint of a pair with single members is computed first, and then averaged over
     the members of the first. For entered footprints it is cached for every member met: a search needs the regions
-    it has measured, which are few, with all others. The cache changes no digit.
+    it has measured, which are few, with all others. So are their variances. What is cached changes no digit.
     """
 
     def __init__(
@@ -199,7 +217,7 @@ class SubsetCovariance:
         self._grams = grams
         self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
         self._kept: dict[int, Floats] = {}  # by number: covariance with every member met
-        self._last: tuple[Rows | None, Ints, Any] = None, np.zeros(0, dtype=np.intp), None
+        self._known_variances = np.zeros(0)  # by number; NaN if not computed yet
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
@@ -208,10 +226,7 @@ class SubsetCovariance:
             return self._variances(keys[0])
         if not keys.size or not others.size:
             return np.zeros((keys.shape[1], others.shape[1]))
-        last, columns, averaging = self._last
-        if last is not keys:
-            columns, averaging = averaging_over(row[:2] for row in keys[0])
-            self._last = keys, columns, averaging
+        columns, averaging = self._layout.averaging(keys)
         many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
         return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
 
@@ -248,9 +263,8 @@ class SubsetCovariance:
         """Compute the covariance of some footprints with single members."""
         row_columns, averaging = averaging_over(row[:2] for row in rows)
         if self._grams is not None:
-            scale, gram = self._grams.of(self._kernel)
-            averages = averaging @ gram.take(self._layout.met[row_columns], axis=0)
-            return scale * np.asarray(averages).take(self._layout.met[columns], axis=1)
+            averages = averaging @ self._grams.of(self._kernel).take(self._layout.met[row_columns], axis=0)
+            return np.asarray(averages).take(self._layout.met[columns], axis=1)
         covariances = np.empty((len(rows), len(columns)))
         x, y = self._layout.met[columns], self._layout.met[row_columns]
         step = max(1, self._at_once // max(len(row_columns), 1))
@@ -262,13 +276,24 @@ class SubsetCovariance:
         """Return the covariances of single members with others."""
         if self._grams is None:
             return self._kernel(self._features[members], self._features[others])
-        scale, gram = self._grams.of(self._kernel)
-        block: Floats = gram.take(members, axis=0).take(others, axis=1)
-        block *= scale
-        return block
+        return self._grams.of(self._kernel).take(members, axis=0).take(others, axis=1)
 
     def _variances(self, rows: Rows) -> Floats:
-        """Return the variance of each footprint, small ones several at a time."""
+        """Return the variance of each footprint; those of entered footprints are cached."""
+        numbers = np.array([row.number for row in rows], dtype=np.intp)
+        if numbers.max(initial=-1) >= len(self._known_variances):
+            more = max(int(numbers.max()) + 1, 2 * len(self._known_variances)) - len(self._known_variances)
+            self._known_variances = np.concatenate([self._known_variances, np.full(more, np.nan)])
+        entered = numbers >= 0
+        variances = np.full(len(rows), np.nan)
+        variances[entered] = self._known_variances[numbers[entered]]
+        fresh = np.flatnonzero(np.isnan(variances))
+        variances[fresh] = self._new_variances(rows[fresh])
+        self._known_variances[numbers[entered]] = variances[entered]
+        return variances
+
+    def _new_variances(self, rows: Rows) -> Floats:
+        """Compute the variance of each footprint, small ones several at a time."""
         variances = np.empty(len(rows))
         batch: list[int] = []
         held = 0
@@ -308,8 +333,8 @@ def totals(pairs: Pairs | Beside) -> Floats | float:
     axes, keys, others = pairs
     if axes:
         return 1.0
-    weights = np.array([row.shares.sum() for row in keys[0]])
-    return weights**2 if others is None else np.outer(weights, [row.shares.sum() for row in others[0]])
+    weights = np.array([row.total for row in keys[0]])
+    return weights**2 if others is None else np.outer(weights, [row.total for row in others[0]])
 
 
 def averaging_over(rows: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, csr_array]:
