@@ -3,9 +3,9 @@
 A single best model is not enough: a narrow peak may be noise, and with few measurements every parameter is
 uncertain. Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and
 variance, each on a grid of logarithms. For one family and one set of lengthscales, all noises and variances cost
-one eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every
-v and tau is a sum over the eigenvalues of R. From a few lines on a tridiagonal matrix takes their place; of large
-R one at a time is in memory. The prior mean is integrated out. Lengthscales are tried from the
+one tridiagonal matrix (`tridiagonal.py`): with rows scaled by the root of their counts the covariance is
+``v (R + tau I)``. Where rounding leaves such a matrix without an inverse, eigenvectors of R take its place; of
+large R one at a time is in memory. The prior mean is integrated out. Lengthscales are tried from the
 best outwards, as long as they have weight, starting where the last fit ended.
 
 This module knows covariances, rewards and kernels; it must not know regions, trees or policies.
@@ -179,10 +179,11 @@ class Evidence:
         `vectors` are y and 1, the rewards and their total weights, shape (cells, 2, D); what is returned has shape
         (cells, noises or variances).
         """
-        one, v, tau = np.ones(1), self.v, self.tau
-        scales, shifts = np.broadcast_arrays(*((one, tau) if self._by_ratio else (v, one)))
-        if (found := quadratic_forms(scaled, vectors, scales, shifts)) is not None:
-            logs, forms = found
+        same = np.ones(1)
+        scales, shifts = np.broadcast_arrays(*((same, self.tau) if self._by_ratio else (self.v, same)))
+        sums = quadratic_forms(scaled, vectors, scales, shifts)
+        if sums is not None:
+            logs, forms = sums
             return logs, (forms[..., 0, 0], forms[..., 0, 1], forms[..., 1, 1])
         values, rotations = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
