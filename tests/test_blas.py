@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from scipy.linalg import lapack
 
 import zonal as zn
+from zonal import _blas
 from zonal._blas import SHARED_FROM, eigh, libraries, one_thread
 
 
@@ -93,3 +95,23 @@ def test_lapack_shares_none_of_its_small_problems_during_a_search(monkeypatch: p
             zn.Study([(0, 1)], budget=20, **given).optimize(lambda region: float(region.center[0]))
         assert set(threads()) == {2}
     assert {number for numbers in used.values() for number in numbers} == {1}, used
+
+
+def test_a_call_of_a_study_takes_the_threads_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change wakes the threads: with one around each product, a search took four times the time."""
+    number, changes = [2], list[int]()
+
+    def put(threads: int) -> None:
+        number[0] = threads
+        changes.append(threads)
+
+    monkeypatch.setattr(_blas, "libraries", lambda: [(lambda: number[0], put)])
+    study = zn.Study([(0, 1)], budget=20)
+    for round_ in range(18):
+        changes.clear()
+        trial = study.ask()
+        study.tell(trial, math.sin(9 * float(trial.region.center[0])))
+        assert changes == [1, 2, 1, 2], round_
+    changes.clear()
+    study.recommend()
+    assert changes == [1, 2]

@@ -2,9 +2,9 @@
 
 Sharing small products among threads costs more than it saves. Worse, if another program uses a core, a small
 product waits for that core's next time slice: a triangular solve of 2 x 2 numbers was seen to take 8 ms instead of
-2 microseconds. Setting the number of threads costs a few microseconds, so matrix-vector products that BLAS does
-not share anyway are left alone; LAPACK routines share at any size. The user's own number of threads is restored
-afterwards.
+2 microseconds. Setting the number of threads costs a few microseconds and wakes them: a call of a study sets it
+once, and what it calls finds it set. Elsewhere matrix-vector products that BLAS does not share anyway are left
+alone; LAPACK routines share at any size. The user's own number of threads is restored afterwards.
 """
 
 from __future__ import annotations

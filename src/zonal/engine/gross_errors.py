@@ -148,16 +148,18 @@ def judge(draft: State, before: State, told: Told) -> bool:
         before = before.draft()
         before.posterior = before.posterior.tracking(draft.tracked)
     reward, (mean, std) = sign * told.value, expected(before, slot, variance, weight)
-    off, scale, caution = abs(reward - mean), _scale(before), _caution(before)
+    off, caution = abs(reward - mean), _caution(before)
+    unsure = [earlier for earlier in _waiting(before) if same_region(earlier, asked)]
+    if not unsure and off <= caution * SURE * std:  # whatever the scale
+        return False
+    scale, again = _scale(before), can_repeat(draft, asked)
     doubtful = off > scale.limit(std, caution)
-    again = can_repeat(draft, asked)
     waiting = dict[int, float]()  # readings of this region that wait for one, by trial
-    for earlier in _waiting(before):
-        if same_region(earlier, asked):
-            waiting[earlier.number] = sign * _value(draft, earlier.number)
-            if draft.problem.shifts:  # as it would have read with the labels of this one
-                its_slot = draft.source_of(False, earlier.number)[0]
-                waiting[earlier.number] += mean - expected(before, its_slot, variance, weight)[0]
+    for earlier in unsure:
+        waiting[earlier.number] = sign * _value(draft, earlier.number)
+        if draft.problem.shifts:  # as it would have read with the labels of this one
+            its_slot = draft.source_of(False, earlier.number)[0]
+            waiting[earlier.number] += mean - expected(before, its_slot, variance, weight)[0]
     noise = math.sqrt(2) * _noise(before, variance, weight, slot)  # of a difference of two readings
     alike = max(off, ALIKE * max(noise, math.sqrt(2) * scale.raw))
     agreeing = [number for number, other in waiting.items() if abs(other - reward) < alike]

@@ -3,9 +3,9 @@
 A single best model is not enough: a narrow peak may be noise, and with few measurements every parameter is
 uncertain. Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and
 variance, each on a grid of logarithms. For one family and one set of lengthscales, all noises and variances cost
-one eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every
-v and tau is a sum over the eigenvalues of R. From a few lines on a tridiagonal matrix takes their place; of large
-R one at a time is in memory. The prior mean is integrated out. Lengthscales are tried from the
+one tridiagonal matrix (`tridiagonal.py`): with rows scaled by the root of their counts the covariance is
+``v (R + tau I)``. Where rounding leaves such a matrix without an inverse, eigenvectors of R take its place; of
+large R one at a time is in memory. The prior mean is integrated out. Lengthscales are tried from the
 best outwards, as long as they have weight, starting where the last fit ended.
 
 This module knows covariances, rewards and kernels; it must not know regions, trees or policies.
@@ -60,7 +60,6 @@ MOST_ALONE = 32  # axes or features that each get a lengthscale of their own; of
 MORE_TRIED = 24  # for each further law of the noise
 COARSE_BEAMS = -8, -4, 0, 4  # steps
 KEPT = 4  # cells from which the next fit starts
-TRIDIAGONAL = 32  # lines from which eigenvectors take longer than a tridiagonal matrix
 LARGE = 160  # lines from which one matrix at a time is in memory
 
 
@@ -180,17 +179,12 @@ class Evidence:
         `vectors` are y and 1, the rewards and their total weights, shape (cells, 2, D); what is returned has shape
         (cells, noises or variances).
         """
-        if len(self._residual) >= TRIDIAGONAL:
-            others = self.tau if self._by_ratio else self.v
-            same = np.ones(len(others))
-            scales, shifts = (same, others) if self._by_ratio else (others, same)
-            by_matrix = [
-                quadratic_forms(matrix, of_matrix.T, scales, shifts)
-                for matrix, of_matrix in zip(scaled, vectors, strict=True)
-            ]
-            if None not in by_matrix:
-                logs, forms = (np.stack(part) for part in zip(*by_matrix, strict=True))
-                return logs, (forms[..., 0, 0], forms[..., 0, 1], forms[..., 1, 1])
+        same = np.ones(1)
+        scales, shifts = np.broadcast_arrays(*((same, self.tau) if self._by_ratio else (self.v, same)))
+        sums = quadratic_forms(scaled, vectors, scales, shifts)
+        if sums is not None:
+            logs, forms = sums
+            return logs, (forms[..., 0, 0], forms[..., 0, 1], forms[..., 1, 1])
         values, rotations = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
         y, unit_mean = (vectors[:, [part]] @ rotations for part in (0, 1))
@@ -294,7 +288,8 @@ class GridSearch:
         if self._offsets is not None:
             levels = [cell[self._d :] for _, cell in fresh]
             priors = [prior + self._offsets.spec.log_prior(of) for prior, of in zip(priors, levels, strict=True)]
-        heights, means = self.evidence(map(self.correlations, fresh), list(map(self.law, fresh)))
+        axes = self.axes(steps) if self._symbols.size else np.zeros((len(fresh), 0))
+        heights, means = self.evidence(map(self.correlations, fresh, axes), list(map(self.law, fresh)))
         logs = self.steps * steps
         heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
@@ -319,12 +314,11 @@ class GridSearch:
         """Return which law a cell has."""
         return cell[0] // len(self._families)
 
-    def correlations(self, cell: Cell) -> Floats:
+    def correlations(self, cell: Cell, axes: Floats) -> Floats:
         """Return the correlations of lines, offsets included; those of a few lines are kept for other laws."""
         name = cell[0] % len(self._families), cell[1][: self._d]
         matrix = self._matrices.get(name)
         if matrix is None:
-            axes = self.axes(cell[1]) if self._symbols.size else np.zeros(0)
             beam = (self.beam(cell[1]),) if self._beam else ()
             matrix = self._correlate(self._families[name[0]][0], axes, *beam)
             if (len(self.evidence.laws) > 1 or self._offsets is not None) and len(matrix) < LARGE:

@@ -16,26 +16,29 @@ BLOCK = 64  # columns that LAPACK reduces together
 
 
 def quadratic_forms(
-    matrix: Floats, vectors: Floats, scales: Floats, shifts: Floats
+    matrices: Floats, vectors: Floats, scales: Floats, shifts: Floats
 ) -> tuple[Floats, Floats] | None:
     """Return log determinants, and products of vectors with inverses, of ``scale matrix + shift I`` for each pair.
 
-    The matrix is symmetric, shape (n, n); the vectors have shape (n, k). The results have shapes
-    (pairs,) and (pairs, k, k). None if rounding leaves one of the matrices without an inverse.
+    The matrices are symmetric, shape (m, n, n), and the vectors of each have shape (k, n). The results have shapes
+    (m, pairs) and (m, pairs, k, k). None if rounding leaves one of the matrices without an inverse.
     """
-    size = len(matrix)
-    reduced, diagonal, beside, reflections, _ = lapack.dsytrd(matrix.T, lower=1, lwork=BLOCK * size)
-    rotated = np.array(vectors, order="F")
-    # Q leaves the first row as it is.
+    number, size, _ = matrices.shape
+    diagonals, beside, rotated = np.empty((number, size)), np.zeros((number, size)), vectors.copy()
     work = BLOCK * vectors.shape[1]
-    if size > 1:
-        rotated[1:] = lapack.dormqr("L", "T", reduced[1:, : size - 1], reflections, rotated[1:], work)[0]
-    # One long matrix with a block for each pair, and zeros between, so that LAPACK is called once.
-    long, links = np.outer(scales, diagonal) + shifts[:, None], np.zeros((len(scales), size))
-    links[:, : size - 1] = np.outer(scales, beside)
-    pivots, ratios, failed = lapack.dpttrf(long.ravel(), links.ravel()[:-1])
+    for at, matrix in enumerate(matrices):
+        reduced, diagonals[at], beside[at, : size - 1], reflections, _ = lapack.dsytrd(
+            matrix.T, lower=1, lwork=BLOCK * size
+        )
+        if size > 1:  # Q leaves the first entry as it is
+            later = rotated[at, :, 1:].T
+            rotated[at, :, 1:] = lapack.dormqr("L", "T", reduced[1:, : size - 1], reflections, later, work)[0].T
+    # One long matrix with a block for each matrix and pair, and zeros between, so that LAPACK is called once.
+    long = scales[:, None] * diagonals[:, None] + shifts[:, None]
+    pivots, ratios, failed = lapack.dpttrf(long.ravel(), (scales[:, None] * beside[:, None]).ravel()[:-1])
     if failed:
         return None
-    solved, _ = lapack.dpttrs(pivots, ratios, np.tile(rotated, (len(scales), 1)))
-    forms = rotated.T @ solved.reshape(len(scales), size, -1)
-    return np.log(pivots).reshape(len(scales), size).sum(axis=1), forms
+    right = np.repeat(rotated.swapaxes(0, 1)[:, :, None], len(scales), axis=2)
+    solved = lapack.dpttrs(pivots, ratios, right.reshape(len(right), -1).T)[0].T.reshape(right.shape)
+    forms = np.stack([np.add.reduce(vector[:, None] * solved, axis=-1) for vector in rotated.swapaxes(0, 1)])
+    return np.add.reduce(np.log(pivots).reshape(long.shape), axis=2), forms.transpose(2, 3, 0, 1)

@@ -332,8 +332,9 @@ def _regrets(
     regrets, window_regrets = [chance], []
     for budget in budgets:
         instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
-        recommended, window = method.answers(landscape, instrument, budget, np.random.default_rng(search))
-        regrets.append(max(0.0, landscape.regret(recommended)))  # negative values are rounding
+        study = method.study(landscape, instrument, budget, np.random.default_rng(search))
+        # Negative values are rounding.
+        regrets.append(max(0.0, landscape.regret(study.recommend(on_grid=True).region)))
         if isinstance(source, Landscape):
-            window_regrets.append(max(0.0, landscape.window_regret(window)))
+            window_regrets.append(max(0.0, landscape.window_regret(study.recommend().region)))
     return regrets + window_regrets

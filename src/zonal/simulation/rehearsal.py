@@ -31,10 +31,12 @@ from zonal.simulation.readings import PlainInstrument, as_read
 from zonal.simulation.simulators import Instrument, Noise
 from zonal.spaces import Node, Region, Space
 from zonal.spaces.base import Forbidden, forbidden_rule
+from zonal.study.optimize import RunSession
 from zonal.study.recipe import PRICES
-from zonal.study.run_loop import INTERRUPTED
+from zonal.study.run_loop import INTERRUPTED, run_loop
 from zonal.study.study import Study
 from zonal.study.summary import measurements_left
+from zonal.study.worker_id import run_id
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,15 +61,16 @@ class StudyPlayer:
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
         )
-        if study.optimize(instrument).message.startswith(INTERRUPTED):
-            raise KeyboardInterrupt  # half a campaign must not count as one
+        with run_id() as run:  # without the summary that `optimize` returns
+            if run_loop(RunSession(study, run, take_over=False), instrument) == INTERRUPTED:
+                raise KeyboardInterrupt  # half a campaign must not count as one
         return study
 
     def __call__(
         self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator
     ) -> Region:
         """Return the region of the tree that the study recommends."""
-        return self.answers(landscape, instrument, budget, rng)[0]
+        return self.study(landscape, instrument, budget, rng).recommend(on_grid=True).region
 
     def answers(
         self, landscape: Landscape, instrument: Measure, budget: float, rng: np.random.Generator

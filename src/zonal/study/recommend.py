@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from zonal._blas import one_thread
 from zonal._types import Flags, Floats
 from zonal.engine import confidence, policy
 from zonal.engine.confidence import HELD, Standing
@@ -94,7 +95,7 @@ def recommend(
             return on_the_grid(state, number) if on_grid else anywhere(state, number, compares=False)
         return on_the_grid(state, number) if on_grid else _kept_answer(state, number)
 
-    with study._lock:
+    with study._lock, one_thread():
         study_state = study._state
         return _answers(study, study_state, compared(study_state, number), theta, compared)
 
@@ -255,7 +256,7 @@ def _answers(
     def standing(rank: int) -> Standing:
         if state.problem.model_free:
             return Standing(math.nan, math.nan)
-        with study._lock:
+        with study._lock, one_thread():
             return (
                 standing_of_nodes()[rank] if compared.others is None else _standing(state, compared, rank, theta)
             )

@@ -12,13 +12,14 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
 from weakref import WeakSet
 
 from numpy.typing import ArrayLike
 
+from zonal._blas import one_thread
 from zonal._types import Floats
 from zonal.engine import commands
 from zonal.engine.confidence import Outlook
@@ -203,7 +204,8 @@ class Study(metaclass=Named):
         self, space: SpaceLike, *, budget: float, direction: Direction = "maximize", **settings: Unpack[Given]
     ) -> None:
         self._renew_lock()
-        self._state = commands.begin(checked(space, budget=budget, direction=direction, **settings))
+        with one_thread():
+            self._state = commands.begin(checked(space, budget=budget, direction=direction, **settings))
 
     def _renew_lock(self) -> None:
         """Make a new lock; processes forked from this one will make their own."""
@@ -374,18 +376,19 @@ class Study(metaclass=Named):
             if self._journal is not None:
                 self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
 
-    def _writing(self, partly: bool = False) -> AbstractContextManager[bool | None]:
+    @contextmanager
+    def _writing(self, partly: bool = False) -> Iterator[None]:
         """Hold the lock, and that of the file if there is one, after reading what other processes did.
 
         If `partly`, a study may do it whose own functions are missing: where one is needed, it raises.
         """
-        return self._lock if self._journal is None else self._writing_to(self._journal, partly)
-
-    @contextmanager
-    def _writing_to(self, journal: Journal, partly: bool) -> Iterator[None]:
-        with self._lock, journal.writing(len(self._state.events), partly) as unseen:
-            self._take_in(journal, unseen)
-            yield
+        with self._lock, one_thread():  # for the whole call, since each change of the number wakes the threads
+            if self._journal is None:
+                yield
+            else:
+                with self._journal.writing(len(self._state.events), partly) as unseen:
+                    self._take_in(self._journal, unseen)
+                    yield
 
     def _take_in(self, journal: Journal, events: list[Transaction]) -> None:
         """Continue from what the file says; without the kernel there is no posterior."""
