@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from zonal._types import Floats, Smoothness
+from zonal._types import Floats, Ints, Smoothness
 from zonal.errors import require
 from zonal.gp.functional_index import Keys
 from zonal.gp.posterior import Covariance
@@ -22,7 +23,15 @@ from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxi
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, sampled_members
-from zonal.kernels.finite_covariance import BLOCK, EXACT, Grams, SubsetCovariance, averaging_over
+from zonal.kernels.finite_covariance import (
+    BLOCK,
+    EXACT,
+    MANY_FEATURES,
+    Grams,
+    SubsetCovariance,
+    averaging_over,
+)
+from zonal.kernels.nugget import Nugget
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
@@ -35,6 +44,26 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=2.5), 0.2),
     (partial(Matern, nu=1.5), 0.15),
     (partial(Matern, nu=0.5), 0.15),
+)
+
+
+@dataclass(frozen=True)
+class WithNugget:
+    """A family of smooth kernels of which each member of a space has a share of the variance for itself."""
+
+    smooth: Family
+    share: float
+
+    def __call__(self, variance: float, parameters: float | Sequence[float]) -> Kernel:
+        """Return the kernel with this variance in all."""
+        return self.smooth((1 - self.share) * variance, parameters) + Nugget(self.share * variance)
+
+
+# Members with coordinates also stand out for themselves, as stars, shops and counties do: what neighbours share is
+# not all. Large averages hardly show it, so it rests on these weights, which the families above give up.
+LOCAL: tuple[tuple[Family, float], ...] = (
+    (WithNugget(partial(Matern, nu=2.5), 0.15), 0.15),
+    (WithNugget(partial(Matern, nu=1.5), 0.4), 0.15),
 )
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on positions
@@ -159,7 +188,8 @@ class ModelSpace:
 def is_rough(kernel: Kernel) -> bool:
     """Tell whether draws of a kernel have no slope: neighbours may differ however small they are."""
     return not isinstance(kernel, Custom) and any(
-        isinstance(term, Categorical | Motif) or getattr(term, "nu", math.inf) < 1 for term in kernel.terms
+        isinstance(term, Categorical | Motif | Nugget) or getattr(term, "nu", math.inf) < 1
+        for term in kernel.terms
     )
 
 
@@ -170,8 +200,10 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     if not scales:
         return family(variance, _scalar_or_tuple(matches))
     continuous = family(variance, _scalar_or_tuple(scales))
+    if not matches:
+        return continuous
     assert isinstance(continuous, ProductKernel)
-    return Mixed(continuous, Categorical(1.0, _scalar_or_tuple(matches))) if matches else continuous
+    return Mixed(continuous, Categorical(1.0, _scalar_or_tuple(matches)))
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
@@ -232,6 +264,22 @@ class FiniteModelSpace(ModelSpace):
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
 
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the families of kernels to choose from, with the logs of their prior weights."""
+        smooth = super().families(wanted)
+        has_local = wanted is None and not all(self.symbols) and len(self.symbols) < MANY_FEATURES
+        if not has_local or self._space.size > EXACT:
+            return smooth
+        left = math.log(1 - sum(weight for _, weight in LOCAL))
+        return [(family, weight + left) for family, weight in smooth] + [
+            (family, math.log(weight)) for family, weight in LOCAL
+        ]
+
+    @cached_property
+    def _places(self) -> Ints:
+        """The number of each member's place: those with equal features have the same."""
+        return np.asarray(np.unique(self._space.features, axis=0, return_inverse=True)[1].ravel())
+
     def covariance(self, kernel: Kernel, beam: float = 0.0) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
@@ -270,7 +318,17 @@ class FiniteModelSpace(ModelSpace):
         gram = np.empty((len(features), len(features)))
         step = max(1, BLOCK // len(features))
 
+        @cache
+        def overlaps() -> Floats:
+            """Return what regions have in common, of all their members and not only of those learned from."""
+            rows = ((self._places[self.layout.met[row.columns]], row.shares) for row in keys[0])
+            exact = averaging_over(rows)[1]
+            return np.asarray((exact @ exact.T).toarray())
+
         def correlations(family: Family, axes: Floats) -> Floats:
+            if isinstance(family, WithNugget):
+                smooth = correlations(family.smooth, axes)
+                return np.asarray((1 - family.share) * smooth + family.share * overlaps())
             kernel = kernel_from(family, 1.0, axes / self.sides, self.symbols)
             for low in range(0, len(features), step):
                 gram[low : low + step] = kernel(features[low : low + step], features)
