@@ -389,6 +389,7 @@ def calls() -> dict[str, Call]:
         "RBF": Call(zn.RBF, {"variance": 1.0, "lengthscale": 0.3}),
         "Matern": Call(zn.Matern, {"variance": 1.0, "lengthscale": 0.3, "nu": 2.5}),
         "Categorical": Call(zn.Categorical, {"variance": 1.0, "correlation": 0.5}),
+        "Nugget": Call(zn.Nugget, {"variance": 1.0}),
         "Motif": Call(zn.Motif, {"variance": 1.0, "correlation": 0.25, "lengths": (2, 3)}),
         "Average": Call(zn.Average, {"s": 3}),
         "Beam": Call(zn.Beam, {"fwhm": 0.1, "share": None}),

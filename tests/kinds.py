@@ -272,7 +272,10 @@ def kernels(kind: Kind) -> dict[str, Pair]:
         several = [0.2 + 0.6 * j / len(columns) for j in columns]
         if kind.is_categorical:
             return {**_matching(several), "function": Pair(_alike, _alike)}
-        return {**_distances([1.5 + j for j in columns]), "function": Pair(_dot, _dot)}
+        scales = [1.5 + j for j in columns]
+        local = oracle_regions.total(oracle.rbf(0.7, scales), _same)
+        more = {"nugget": Pair(zn.RBF(0.7, scales) + zn.Nugget(0.3), local), "function": Pair(_dot, _dot)}
+        return {**_distances(scales), **more}
     which = symbols(kind.space)
     scales = [0.4 * (axis.high - axis.low) for axis in kind.space.axes if isinstance(axis, ContinuousAxis)]
     periods = [
@@ -330,6 +333,10 @@ def _motifs(space: Any) -> dict[str, Pair]:
 
 def _dot(X: Array, Y: Array) -> Array:
     return np.asarray(0.5 + X @ Y.T / 10 + np.exp(-np.abs(X[:, None] - Y[None]).sum(axis=2)))
+
+
+def _same(X: Array, Y: Array) -> Array:
+    return np.asarray(0.3 * (X[:, None] == Y[None]).all(axis=2))
 
 
 def _alike(X: Array, Y: Array) -> Array:

@@ -39,6 +39,7 @@ from zonal.io.hints import missing
 from zonal.io.result_table import Listing
 from zonal.kernels.base import RBF, Categorical, Matern
 from zonal.kernels.feedback import Average, Beam, Center, Feedback, Mean, Slope
+from zonal.kernels.nugget import Nugget
 from zonal.kernels.spectrum import Motif
 from zonal.maximize import maximize, minimize
 from zonal.policies.base import Policy
@@ -95,6 +96,7 @@ __all__ = [
     "Model",
     "ModelWarning",
     "Motif",
+    "Nugget",
     "NumericalWarning",
     "Observation",
     "Outcome",

@@ -137,6 +137,7 @@ def fits(draw: st.DrawFn) -> Fit:
                 zn.Matern(0.1, 0.2, nu=1.5),
                 zn.RBF(1, 1) * zn.Categorical(2, 0.3),
                 zn.Motif(1 / 3, lengths=[2, 3]) + zn.Categorical(2, 0.3),
+                zn.Matern(1 / 3, 0.2) + zn.Nugget(2),
             ]
         )
     )

@@ -307,3 +307,16 @@ def test_certainty_is_drawn_when_it_is_read_from_what_was_known_then(monkeypatch
     assert repr(best) == repr(eager[0])
     assert to_json(best) == to_json(eager[0])
     assert best != study.recommend()
+
+
+def test_where_members_were_hardly_measured_the_answer_says_that_some_may_stand_out() -> None:
+    spaces = {12: zn.Points(np.linspace(0, 1, 12)[:, None]), 400: zn.Points(np.linspace(0, 1, 400)[:, None])}
+    notes = {}
+    for size, space in spaces.items():
+        study = zn.Study(space, budget=24, noise=0.1, rng=0)
+        study.optimize(lambda region: float(region.weight == 1))
+        notes[size] = study.recommend().note
+    assert notes == {12: "", 400: "regions that were not measured may stand out: trust the gap less"}
+    line = zn.Study([(0, 1)], budget=24, rng=0)
+    line.observe([(0, 1)], 0.0)
+    assert line.recommend().note == ""

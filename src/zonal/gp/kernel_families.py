@@ -9,28 +9,30 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from zonal._types import Floats, Smoothness
+from zonal._types import Floats, Ints, Smoothness
 from zonal.errors import require
 from zonal.gp.functional_index import Keys
 from zonal.gp.posterior import Covariance
-from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum
+from zonal.kernels.base import RBF, Categorical, Kernel, Matern, Mixed, PlainAxis, ProductKernel, Sum, Term
 from zonal.kernels.callable import Custom, check_profiles
 from zonal.kernels.covariance import MOST_KEPT, CovarianceCache, ProductCovariance
 from zonal.kernels.feedback import Feedback, sampled_members
 from zonal.kernels.finite_covariance import (
     BLOCK,
     EXACT,
+    MANY_FEATURES,
     Grams,
-    ScaledCovariance,
     SubsetCovariance,
+    SummedCovariance,
     averaging_over,
 )
+from zonal.kernels.nugget import Nugget
 from zonal.kernels.spectrum import LENGTHS, Motif, default_lengths
 from zonal.spaces import AxisSpace, FiniteSpace, Region
 
@@ -45,6 +47,26 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=0.5), 0.15),
 )
 
+
+@dataclass(frozen=True)
+class WithNugget:
+    """A family of smooth kernels of which each member of a space has a share of the variance for itself."""
+
+    smooth: Family
+    share: float
+
+    def __call__(self, variance: float, parameters: float | Sequence[float]) -> Kernel:
+        """Return the kernel with this variance in all."""
+        return self.smooth((1 - self.share) * variance, parameters) + Nugget(self.share * variance)
+
+
+# Members with coordinates also stand out for themselves, as stars, shops and counties do: what neighbours share is
+# not all. Large averages hardly show it, so it rests on these weights, which the families above give up.
+LOCAL: tuple[tuple[Family, float], ...] = (
+    (WithNugget(partial(Matern, nu=2.5), 0.15), 0.15),
+    (WithNugget(partial(Matern, nu=1.5), 0.4), 0.15),
+)
+
 MOTIFS = 0.8  # their share of the variance; the rest depends on positions
 NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
 NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at most 32 different ones"
@@ -56,7 +78,7 @@ GROWTH, MODELS, MAX_NODES = 0.125, 8, 6000
 
 TRIED_SHARES = 0.02, 0.15, 1.0  # of an axis: lengthscales at which a class of kernels is tested
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
-KERNELS_KEPT = 2  # times the models of a fit: kernels whose averages over sets of members are kept
+KERNELS_KEPT = 3  # times the models of a fit: kernels whose averages over sets of members are kept
 
 
 class ModelSpace:
@@ -165,10 +187,17 @@ class ModelSpace:
         return correlations
 
 
+def _per_variance(term: Term) -> tuple[float, Term]:
+    """Return the variance of a product of a kernel, and the product with variance one, where it is a field."""
+    is_field = any(field.name == "variance" for field in fields(term))  # type: ignore[arg-type]
+    return (term.variance, replace(term, variance=1.0)) if is_field else (1.0, term)  # type: ignore[type-var]
+
+
 def is_rough(kernel: Kernel) -> bool:
     """Tell whether draws of a kernel have no slope: neighbours may differ however small they are."""
     return not isinstance(kernel, Custom) and any(
-        isinstance(term, Categorical | Motif) or getattr(term, "nu", math.inf) < 1 for term in kernel.terms
+        isinstance(term, Categorical | Motif | Nugget) or getattr(term, "nu", math.inf) < 1
+        for term in kernel.terms
     )
 
 
@@ -179,8 +208,10 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     if not scales:
         return family(variance, _scalar_or_tuple(matches))
     continuous = family(variance, _scalar_or_tuple(scales))
+    if not matches:
+        return continuous
     assert isinstance(continuous, ProductKernel)
-    return Mixed(continuous, Categorical(1.0, _scalar_or_tuple(matches))) if matches else continuous
+    return Mixed(continuous, Categorical(1.0, _scalar_or_tuple(matches)))
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
@@ -242,25 +273,43 @@ class FiniteModelSpace(ModelSpace):
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.max_nodes = MAX_NODES // 12 if large else MAX_NODES  # each region adds its own members
 
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the families of kernels to choose from, with the logs of their prior weights."""
+        smooth = super().families(wanted)
+        has_local = wanted is None and not all(self.symbols) and len(self.symbols) < MANY_FEATURES
+        if not has_local or self._space.size > EXACT:
+            return smooth
+        left = math.log(1 - sum(weight for _, weight in LOCAL))
+        return [(family, weight + left) for family, weight in smooth] + [
+            (family, math.log(weight)) for family, weight in LOCAL
+        ]
+
+    @cached_property
+    def _places(self) -> Ints:
+        """The number of each member's place: those with equal features have the same."""
+        return np.asarray(np.unique(self._space.features, axis=0, return_inverse=True)[1].ravel())
+
     def covariance(self, kernel: Kernel, beam: float = 0.0) -> Covariance:
         """Return the prior covariance of averages under a kernel; raise if it does not suit the space.
 
         One fit often returns to lengthscales of another, with another variance, so that averages are kept.
         """
-        terms = () if isinstance(kernel, Custom) else kernel.terms
-        able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in terms)
+        if isinstance(kernel, Custom):
+            return self._averages(kernel, None)
+        able = not all(self.symbols) or all(isinstance(term, Categorical | Motif) for term in kernel.terms)
         require(able, NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
-        variance = 1.0
-        if isinstance(kernel, ProductKernel | Categorical):
-            variance, kernel = kernel.variance, replace(kernel, variance=1.0)
+        unit = [_per_variance(term) for term in kernel.terms]
+        return SummedCovariance([(variance, self._averages(term, self._grams)) for variance, term in unit])
+
+    def _averages(self, kernel: Kernel, grams: Grams | None) -> SubsetCovariance:
+        """Return the covariance of averages under a kernel; that used before, if it is among the last ones."""
         covariance = self._of_kernels.pop(kernel, None)
         if covariance is None:
-            grams = None if terms == () else self._grams
             covariance = SubsetCovariance(kernel, self._space, self.layout, grams)
             if len(self._of_kernels) >= KERNELS_KEPT * self.models:
                 self._of_kernels.pop(next(iter(self._of_kernels)))
         self._of_kernels[kernel] = covariance
-        return covariance if variance == 1 else ScaledCovariance(variance, covariance)
+        return covariance
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each feature, None for kernels without distances."""
@@ -293,7 +342,17 @@ class FiniteModelSpace(ModelSpace):
         gram = np.empty((len(features), len(features)))
         step = max(1, BLOCK // len(features))
 
+        @cache
+        def overlaps() -> Floats:
+            """Return what regions have in common, of all their members and not only of those learned from."""
+            rows = ((self._places[self.layout.met[row.columns]], row.shares) for row in keys[0])
+            exact = averaging_over(rows)[1]
+            return np.asarray((exact @ exact.T).toarray())
+
         def correlations(family: Family, axes: Floats) -> Floats:
+            if isinstance(family, WithNugget):
+                smooth = correlations(family.smooth, axes)
+                return np.asarray((1 - family.share) * smooth + family.share * overlaps())
             kernel = kernel_from(family, 1.0, axes / self.sides, self.symbols)
             for low in range(0, len(features), step):
                 gram[low : low + step] = kernel(features[low : low + step], features)

@@ -10,7 +10,7 @@ region is then always that of its representatives, so that covariances stay posi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -189,15 +189,16 @@ class Grams:
         return self._kept[kernel]
 
 
-class ScaledCovariance:
-    """A prior covariance times a factor: models often differ in the variance alone."""
+class SummedCovariance:
+    """The prior covariance under a sum of kernels of variance one, each times its variance."""
 
-    def __init__(self, factor: float, covariance: SubsetCovariance) -> None:
-        self._factor, self._covariance = factor, covariance
+    def __init__(self, parts: Sequence[tuple[float, SubsetCovariance]]) -> None:
+        self._parts = parts
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
-        return self._factor * self._covariance.of(pairs)
+        total = [variance * covariance.of(pairs) for variance, covariance in self._parts]
+        return sum(total[1:], start=total[0])
 
 
 class SubsetCovariance:

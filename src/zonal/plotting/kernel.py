@@ -12,6 +12,7 @@ from zonal._types import Floats
 from zonal.errors import require
 from zonal.kernels.base import Kernel, KernelAxis, PlainAxis, StationaryFactor, factors
 from zonal.kernels.callable import Custom
+from zonal.kernels.nugget import Nugget
 from zonal.plotting.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_of, legend_above
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def _correlation(kernel: Kernel, j: int, axes: Sequence[KernelAxis], reach: Floa
     """Return the correlation of f at two points that differ on one axis only, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:
+        if isinstance(term, Nugget):  # of no distance above 0
+            continue
         if axes[j].is_categorical:
             total += term.variance - term.variation(axes)[j] / 2
         else:

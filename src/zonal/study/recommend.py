@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 Size = float | Mapping[str, float]
 ROUGH = "rough for its cells: trust the gap less"
+MAY_STAND_OUT = "regions that were not measured may stand out: trust the gap less"
+FEW_MEASURED = 10  # of the smallest regions of a space of members: nothing shows yet how far single ones stand out
 TAILS = 15.0  # degrees of freedom of regions without distances that were not measured
 MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
@@ -295,14 +297,21 @@ def _region(state: State, compared: Candidates, row: int) -> Region:
 
 
 def _caution(state: State) -> str:
-    """Return what to say where a learned model is rough, and most smallest regions were never measured."""
+    """Return what to say where a learned model is rough, and most smallest regions were never measured.
+
+    Of members large averages do not show whether single ones stand out, so it is said until some were measured.
+    """
     if state.problem.model_free or state.problem.unknowns.given is not None:
         return ""
     belief = state.belief
     rough = belief.weights @ [is_rough(member.model.kernel) for member in belief.members]
     tree = state.posterior_table()
     measured = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
-    return ROUGH if rough > HELD and 2 * measured < _n_smallest(state) else ""
+    of_members = state.problem.space.axes is None
+    doubtful = rough > HELD or (of_members and measured < FEW_MEASURED)
+    if not doubtful or 2 * measured >= _n_smallest(state):
+        return ""
+    return MAY_STAND_OUT if of_members else ROUGH
 
 
 def _unseen(state: State) -> tuple[int, float]:
