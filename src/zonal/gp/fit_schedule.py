@@ -35,6 +35,7 @@ FIRST_CHECK = 12  # measurements
 LEFT_OUT = 2.0  # of the variance, per axis and over the number of measurements
 MOST_WEIGHED = 1000  # lines of rewards on which models are weighed
 CURVE_BITS = 60  # of an order of positions
+REPEATS = 4  # before noise may depend on size, of members with coordinates
 LEAST = 10  # residuals, or repeats, needed for a check
 
 
@@ -95,10 +96,19 @@ class ModelFitter:
             covariance = None if unknowns.beam else frame.covariance(unknowns.given).of(pairs)
             correlate = _under_given(unknowns.given, frame, pairs)
         before, wider = None if state is None else state.fit, self._widening(total)
-        sizes = tracked.sizes(data.slots) if unknowns.laws[1:] else None
+        sizes = tracked.sizes(data.slots) if unknowns.laws[1:] and self._may_tell_laws(data) else None
         search = correlate, covariance, before, total, frame.models, wider, sizes, _offsets(data, tracked)
         fit = fit_posterior(data, frame, unknowns, *search)
         return replace(fit, model=replace(fit.model, weighed_on=weighed_on)) if weighed_on else fit
+
+    def _may_tell_laws(self, data: StatsArrays) -> bool:
+        """Tell whether readings may show how noise depends on size.
+
+        Where single regions stand out from their neighbours, small ones scatter more than large ones, as under
+        noise that falls with size. Of members with coordinates some repeats have to show which it is; without
+        distances all regions stand out.
+        """
+        return not all(self._frame.symbols) and (not self._frame.costly or data.extra >= REPEATS)
 
     def _weighed(self, data: StatsArrays, tracked: FunctionalIndex) -> tuple[StatsArrays, Keys, int]:
         """Return the rewards that models are weighed on, the keys of their regions, and how many if not all."""
