@@ -279,6 +279,9 @@ class State:
     def overlay(self) -> MixtureOverlay:
         """Return the posterior including the trials pending; those asked for since the last time are added."""
         numbers = tuple(self.pending)
+        if not numbers:  # an overlay that is kept keeps its belief, of which there may be a later one
+            self._overlay = None
+            return self.belief.overlay()
         kept, included, overlay = self._overlay or (None, (), None)
         if overlay is None or kept is not self.posterior or numbers[: len(included)] != included:
             included, overlay = (), self.belief.overlay()

@@ -27,7 +27,7 @@ from zonal.gp.model_average import Member, Mixture
 from zonal.kernels.spectrum import Motif
 
 RANK = 1e-15  # of the largest singular value: what is smaller is rounding
-AT_ONCE = 1 << 21  # numbers in one block
+AT_ONCE = 1 << 19  # numbers in one block
 
 
 class GridTerm(NamedTuple):
