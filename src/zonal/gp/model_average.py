@@ -120,13 +120,20 @@ class Member(GaussianBelief):
         with one_thread():
             return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
 
-    def weights_of_rows(self) -> Floats:
-        """Return by how much the covariance with each row counts in a mean: Q^-1 (rewards)."""
+    def weights_of_rows(self, expected: Floats | None = None) -> Floats:
+        """Return by how much the covariance with each row counts in a mean: Q^-1 (rewards - what was expected)."""
         rows = len(self._w)
         if not rows:
             return self._w
         with one_thread():
-            return np.asarray(lapack.dtrtrs(self._L.array[:, :rows], self._w, lower=1, trans=1)[0])
+            surprise = self._w if expected is None else self._w - self._solve_all(expected[:, None])[:, 0]
+            return np.asarray(lapack.dtrtrs(self._L.array[:, :rows], surprise, lower=1, trans=1)[0])
+
+    def covariance_of_readings(self) -> Floats:
+        """Return the covariance of the rows' mean rewards, their noise included."""
+        factor = np.tril(self._L.array[: self.rows, : self.rows])
+        with one_thread():
+            return np.asarray(factor @ factor.T)
 
     def solve(self, cross: Floats) -> Floats:
         """Return L^-1 times covariances with the rows, where one thread was asked for."""

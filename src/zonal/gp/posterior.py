@@ -49,8 +49,8 @@ class GrowingArray:
     """A matrix that grows in both directions, shared by users who each know a leading part of it.
 
     What is known is never written again. Of several users who extend the same part, the first one writes into the
-    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size, or a few hundred
-    rows and columns larger: what is reserved may count as used, since memory comes in pages of megabytes.
+    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size, or a few
+    hundred rows and columns larger: what is reserved may count as used, since memory comes in pages of megabytes.
 
     Attributes
     ----------
