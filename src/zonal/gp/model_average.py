@@ -367,6 +367,9 @@ def _log_weight(member: Member) -> float:
     return member.log_weight
 
 
+Pending = tuple[int, float | None, float, int | None]  # a measurement, as `MixtureOverlay.with_pending` takes it
+
+
 class MixtureOverlay:
     """A mixture with pending measurements, each counted as observed at its mean under every model."""
 
@@ -383,6 +386,15 @@ class MixtureOverlay:
         return MixtureOverlay(
             self._mixture, tuple(overlay.with_pending(slot, noise, minus) for overlay, noise in pairs)
         )
+
+    def with_many_pending(self, pending: Sequence[Pending]) -> MixtureOverlay:
+        """Return the overlay with many pending measurements, all of averages."""
+        slots = np.array([slot for slot, *_ in pending])
+        members = []
+        for overlay, member in zip(self.members, self._mixture.members, strict=True):
+            variances = [member.noise_variance(variance, weight, slot) for slot, variance, weight, _ in pending]
+            members.append(overlay.with_many_pending(slots, np.array(variances)))
+        return MixtureOverlay(self._mixture, tuple(members))
 
     @property
     def columns(self) -> tuple[Floats, Floats]:

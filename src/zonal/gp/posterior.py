@@ -335,6 +335,16 @@ class GaussianBelief:
         """Return the posterior covariance of one tracked footprint with all of them."""
         return self._row(slot, self._V.array[: self._w.size, slot].copy())
 
+    def covariance_rows(self, slots: Ints) -> Floats:
+        """Return the posterior covariances of some tracked footprints with all of them, a row each."""
+        t, m = self._w.size, self.mean.size
+        if self._K is None or self._first:
+            rows = self._covariance.of(self.tracked.cross(0, slots)).T
+        else:
+            rows = self._K.array[:, :m].take(slots, axis=0)
+        with one_thread():
+            return rows - self._V.array[:t].take(slots, axis=1).T @ self._V.array[:t, :m]
+
     def _row(self, slot: int, column: Floats) -> Floats:
         """Return the posterior covariance of one footprint with all of them, given its column of V."""
         t, m = self._w.size, self.mean.size
@@ -506,6 +516,24 @@ class Overlay:
         rows = GrowingArray((1, m)) if self._rows is None else self._rows.extended((number, m), (number + 1, m))
         rows.array[number, :m] = v
         return Overlay(self._belief, rows, number + 1, np.maximum(self.variance - v * v, 0.0))
+
+    def with_many_pending(self, slots: Ints, variances: Floats) -> Overlay:
+        """Return the overlay of a belief with many pending averages: to rounding, what they give one by one."""
+        belief, prior = self._belief, self._belief.prior[slots]
+        block = belief.covariance_rows(slots)
+        joint = block.take(slots, axis=1) + np.diag(variances)
+        factor, info = lapack.dpotrf(joint, lower=1)
+        if self._number or info or (factor.diagonal() ** 2 <= ROUNDING * prior).any():
+            overlay = self
+            for slot, variance in zip(slots.tolist(), variances.tolist(), strict=True):
+                overlay = overlay.with_pending(slot, variance)
+            return overlay
+        number, m = block.shape
+        rows = GrowingArray((number, m))
+        with one_thread():  # transposed, the block is in the order of BLAS
+            v = blas.dtrsm(1.0, factor, block.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        rows.array[:number, :m] = v
+        return Overlay(belief, rows, number, np.maximum(self.variance - np.add.reduce(v * v, 0), 0.0))
 
     def _row(self, slot: int) -> Floats:
         """Return the covariance of one tracked footprint with all of them."""
