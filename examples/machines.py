@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -60,7 +61,7 @@ def on_dask(measurements: int, workers: int) -> None:
     from dask.distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         campaign(client, measurements)
@@ -90,17 +91,20 @@ def on_ray(measurements: int, workers: int) -> None:
     ray.shutdown()
 
 
-def instrument(address: str, stop: threading.Event, waits: list[float]) -> None:
-    """Ask, measure and tell until the budget is spent."""
+def instrument(address: str, asks: list[float], tells: list[float]) -> None:
+    """Ask, measure and tell until the budget is spent; note how long each call took."""
     study, rng = zn.connect(address), np.random.default_rng()
-    while not stop.is_set():
+    while True:
+        start = time.perf_counter()
         try:
-            start = time.perf_counter()
             trial = study.ask()
-            waits.append(time.perf_counter() - start)
         except (zn.BudgetSpent, zn.Exhausted):
             return
-        study.tell(trial, float(np.exp(-20 * ((trial.region.center - TOP) ** 2).sum()) + rng.normal(0, 0.1)))
+        asks.append(time.perf_counter() - start)
+        value = float(np.exp(-20 * ((trial.region.center - TOP) ** 2).sum()) + rng.normal(0, 0.1))
+        start = time.perf_counter()
+        study.tell(trial, value)
+        tells.append(time.perf_counter() - start)
 
 
 def service(measurements: int, instruments: int) -> None:
@@ -111,9 +115,9 @@ def service(measurements: int, instruments: int) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             address = server.stdout.readline().split("?")[0].strip().rstrip("/") + "/studies/shared"
-            started, waits, stop = time.perf_counter(), list[float](), threading.Event()
+            started, asks, tells = time.perf_counter(), list[float](), list[float]()
             threads = [
-                threading.Thread(target=instrument, args=(address, stop, waits)) for _ in range(instruments)
+                threading.Thread(target=instrument, args=(address, asks, tells)) for _ in range(instruments)
             ]
             for thread in threads:
                 thread.start()
@@ -121,11 +125,14 @@ def service(measurements: int, instruments: int) -> None:
                 thread.join()
             seconds = time.perf_counter() - started
             server.terminate()
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
         study = zn.Study.open(Path(folder) / "shared.db")
-        asks = np.sort(waits)
-        rate = study.measured / seconds
+        rate, cpu = study.measured / seconds, spent.ru_utime + spent.ru_stime
         print(f"{instruments} instruments, {study.measured} measured in {seconds:.1f} s: {rate:.1f} a second")
-        print(f"an ask waited {np.median(asks):.2f} s, nine in ten at most {asks[int(0.9 * len(asks))]:.2f} s")
+        print(f"{cpu:.1f} s of CPU in the service, {len(study.events)} commits to disk")
+        for name, waits in (("ask", asks), ("tell", tells)):
+            half, most = np.quantile(waits, [0.5, 0.95])
+            print(f"an {name} took {half:.2f} s, 95 in 100 at most {most:.2f} s".replace("an tell", "a tell"))
 
 
 def main() -> None:

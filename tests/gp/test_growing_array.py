@@ -34,6 +34,12 @@ def test_a_matrix_that_grew_is_that_matrix(size: int, order: Literal["C", "F"]) 
     assert np.isfortran(matrix.array) == (order == "F")
 
 
+def test_a_large_matrix_reserves_little() -> None:
+    assert GrowingArray((2, 9000)).array.shape[1] <= 9300
+    grown = GrowingArray((40, 4000)).extended((40, 4000), (40, 6000))
+    assert 6000 < grown.array.shape[1] <= 6300
+
+
 @pytest.mark.parametrize("size", [1, 3, 4, 9])
 def test_whoever_extends_a_part_that_another_has_extended_gets_a_copy(size: int) -> None:
     """Three write a row more each, one of them more and more; none sees what the others wrote."""

@@ -732,3 +732,25 @@ def test_posterior_covariances_are_dense_ones(feedback: Feedback) -> None:
     expected = prior - cross.T @ np.linalg.solve(cross[:, slots] + 0.04 * np.eye(40), cross)
     for slot in range(recorded.followed.size):
         np.testing.assert_allclose(recorded.belief.covariance_row(slot), expected[slot], rtol=0, atol=1e-13)
+
+
+@each_feedback
+@pytest.mark.parametrize("observed", [0, 7])
+@pytest.mark.parametrize("noise", [0.1, 0.0])
+def test_many_pending_measurements_at_once_are_what_they_are_one_by_one(
+    feedback: Feedback, observed: int, noise: float
+) -> None:
+    rng = np.random.default_rng(9)
+    recorded = Recorded(SMOOTH, feedback)
+    recorded.track(*path_down(6))
+    for _ in range(observed):
+        recorded.observe(int(rng.integers(5)), float(rng.normal()), 0.04)
+    slots, one_by_one = np.array([3, 0, 3, 6, 3]), recorded.belief.overlay()
+    for slot in slots.tolist():
+        one_by_one = one_by_one.with_pending(slot, noise)
+    at_once = recorded.belief.overlay().with_many_pending(slots, np.full(5, noise))
+    np.testing.assert_allclose(at_once.variance, one_by_one.variance, rtol=0, atol=1e-12)
+    every = np.arange(recorded.followed.size)
+    np.testing.assert_allclose(at_once.covariance(every), one_by_one.covariance(every), rtol=0, atol=1e-12)
+    more = at_once.with_pending(1, 0.1).variance
+    np.testing.assert_allclose(more, one_by_one.with_pending(1, 0.1).variance, rtol=0, atol=1e-12)

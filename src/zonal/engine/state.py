@@ -32,7 +32,7 @@ from zonal.gp.fit_schedule import FitState
 from zonal.gp.functional_index import FunctionalIndex, Keys
 from zonal.gp.hyperparameters import Fit
 from zonal.gp.model import Model
-from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay
+from zonal.gp.model_average import LazyPosterior, Mixture, MixtureOverlay, Pending
 from zonal.gp.noise_laws import CONSTANT, relative_variances
 from zonal.gp.offsets import Label
 from zonal.gp.stats import ObservationStats
@@ -44,6 +44,7 @@ from zonal.tree import Nodes, Tree
 T = TypeVar("T")
 Sources = tuple[Nodes | LazyPosterior | Mapping[int, int] | Model | Fit, ...]
 LONG = 2000  # events: a pickle of more is read as a file is, up to rounding but at once
+MANY_PENDING = 16  # trials, from which on they are added to a posterior at once
 TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
 
@@ -279,24 +280,31 @@ class State:
     def overlay(self) -> MixtureOverlay:
         """Return the posterior including the trials pending; those asked for since the last time are added."""
         numbers = tuple(self.pending)
+        if not numbers:  # an overlay that is kept keeps its belief, of which there may be a later one
+            self._overlay = None
+            return self.belief.overlay()
         kept, included, overlay = self._overlay or (None, (), None)
         if overlay is None or kept is not self.posterior or numbers[: len(included)] != included:
             included, overlay = (), self.belief.overlay()
-        for number in numbers[len(included) :]:
-            overlay = self._with_pending(overlay, self.pending[number])
+        fresh = [self._expected(self.pending[number]) for number in numbers[len(included) :]]
+        if not included and len(fresh) >= MANY_PENDING and all(minus is None for *_, minus in fresh):
+            overlay = overlay.with_many_pending(fresh)
+        else:
+            for pending in fresh:
+                overlay = overlay.with_pending(*pending)
         self._overlay = self.posterior, numbers, overlay
         return overlay
 
-    def _with_pending(self, overlay: MixtureOverlay, asked: Asked) -> MixtureOverlay:
-        """Return an overlay with one more trial pending."""
+    def _expected(self, asked: Asked) -> Pending:
+        """Return what a pending trial will measure, with which noise."""
         weight, slot = asked.time / self.created.time, self.asked_slot(asked)
         if label := planned_label(self, asked):
             slot = self.find_slot(self.asked_region(asked), None, label) or slot
         expected = self.expected_difference(asked.row)
         if expected is None:
             noise = self.noise_of_row(asked.row)
-            return overlay.with_pending(slot, *self.problem.noise.of_reward(noise, None, weight))
-        return overlay.with_pending(slot, expected.variance / weight, weight, expected.reference)
+            return slot, *self.problem.noise.of_reward(noise, None, weight), None
+        return slot, expected.variance / weight, weight, expected.reference
 
     def expected_difference(self, row: int) -> Difference | None:
         """Return the difference that the next measurement of a node is expected to be; None for an average.

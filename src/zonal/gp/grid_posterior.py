@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from zonal.gp.model_average import Member, Mixture
 from zonal.kernels.spectrum import Motif
 
 RANK = 1e-15  # of the largest singular value: what is smaller is rounding
-AT_ONCE = 1 << 21  # numbers in one block
+AT_ONCE = 1 << 19  # numbers in one block
 
 
 class GridTerm(NamedTuple):
@@ -42,15 +42,19 @@ class GridPosterior:
 
     Attributes
     ----------
+    mixture : Mixture
+    frame : ModelSpace
+    axes : sequence of Keys
+        The parts of each axis.
     size : int
         The number of cells, the last axis fastest.
     """
 
     def __init__(self, mixture: Mixture, frame: ModelSpace, axes: Sequence[Keys]) -> None:
         """Begin with the keys of the parts of each axis."""
-        self._mixture, self._frame, self._axes = mixture, frame, axes
+        self.mixture, self.frame, self.axes = mixture, frame, axes
         self._shape = [keys.shape[1] for keys in axes]
-        self._split = _balanced(self._shape)
+        self._split = balanced(self._shape)
         self.size = math.prod(self._shape)
 
     @staticmethod
@@ -64,7 +68,7 @@ class GridPosterior:
 
     def under_models(self) -> Iterator[tuple[float, Floats, Floats]]:
         """Yield for each model its weight, and means, relative to `mixture.zero`, and variances of all cells."""
-        mixture = self._mixture
+        mixture = self.mixture
         for weight, member in zip(mixture.weights.tolist(), mixture.members, strict=True):
             yield weight, member.model.mean - mixture.zero + self._means(member), self._variances(member)
 
@@ -111,17 +115,17 @@ class GridPosterior:
 
     def _terms(self, member: Member) -> list[GridTerm]:
         """Return the covariances of all cells with the rows of a belief."""
-        layout = self._frame.layout
         rows = member.tracked.keys.take(member.slots, axis=1)
-        tables = self._frame.along_axes(member.model.kernel, layout.pairs_by_axis(self._axes, rows))
+        tables = self._along_axes(member, self.frame.layout.pairs_by_axis(self.axes, rows))
         terms = [self._term(variance, factors) for variance, factors in tables]
         return [*terms, *self._of_mean(member, len(member.slots))]
 
+    def _along_axes(self, member: Member, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
+        return self.frame.along_axes(member.model.kernel, pairs, member.model.beam)
+
     def _term(self, variance: float, factors: list[Floats]) -> GridTerm:
         rows = factors[0].shape[1]
-        return GridTerm(
-            _combined(factors[: self._split], rows), variance * _combined(factors[self._split :], rows)
-        )
+        return GridTerm(combined(factors[: self._split], rows), variance * combined(factors[self._split :], rows))
 
     def _of_mean(self, member: Member, rows: int) -> list[GridTerm]:
         """Return what an unknown prior mean adds: the same for all averages."""
@@ -132,20 +136,20 @@ class GridPosterior:
 
     def _prior(self, member: Member) -> Floats:
         """Return the prior variances of all cells."""
-        tables = self._frame.along_axes(member.model.kernel, self._frame.layout.self_pairs_by_axis(self._axes))
+        tables = self._along_axes(member, self.frame.layout.self_pairs_by_axis(self.axes))
         terms = [self._term(variance, [factor[:, None] for factor in factors]) for variance, factors in tables]
         every = [*terms, *self._of_mean(member, 1)]
         return np.asarray(np.sum([(term.first @ term.others.T).ravel() for term in every], axis=0))
 
 
-def _balanced(shape: Sequence[int]) -> int:
+def balanced(shape: Sequence[int]) -> int:
     """Return how many of the first axes to combine, so that both matrices are small: at least one is left."""
     return min(range(len(shape)), key=lambda at: math.prod(shape[:at]) + math.prod(shape[at:]))
 
 
-def _combined(factors: Sequence[Floats], rows: int) -> Floats:
+def combined(factors: Sequence[Floats], rows: int) -> Floats:
     """Return the products of all combinations of parts of some axes, for each row; the last axis fastest."""
     product: Floats = np.ones((1, rows))
     for factor in factors:
-        product = (product[:, None] * factor[None]).reshape(-1, factor.shape[1])
+        product = (product[:, None] * factor[None]).reshape(len(product) * len(factor), rows)
     return product

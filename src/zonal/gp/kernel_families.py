@@ -146,9 +146,11 @@ class ModelSpace:
         """The width of the narrowest continuous axis."""
         return float(self.sides[~np.array(self.symbols)].min())
 
-    def along_axes(self, kernel: Kernel, pairs: Sequence[Any]) -> list[tuple[float, list[Floats]]]:
+    def along_axes(
+        self, kernel: Kernel, pairs: Sequence[Any], beam: float = 0.0
+    ) -> list[tuple[float, list[Floats]]]:
         """Return for each term of a kernel its variance and its covariances along each axis, of pairs by axis."""
-        return ProductCovariance(kernel, self._tables[0.0]).along_axes(pairs)
+        return ProductCovariance(kernel, self._tables_of(beam)).along_axes(pairs)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""

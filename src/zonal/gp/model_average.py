@@ -120,13 +120,20 @@ class Member(GaussianBelief):
         with one_thread():
             return np.asarray(self._w @ self._solve_all(self._covariance.of(pairs).T))
 
-    def weights_of_rows(self) -> Floats:
-        """Return by how much the covariance with each row counts in a mean: Q^-1 (rewards)."""
+    def weights_of_rows(self, expected: Floats | None = None) -> Floats:
+        """Return by how much the covariance with each row counts in a mean: Q^-1 (rewards - what was expected)."""
         rows = len(self._w)
         if not rows:
             return self._w
         with one_thread():
-            return np.asarray(lapack.dtrtrs(self._L.array[:, :rows], self._w, lower=1, trans=1)[0])
+            surprise = self._w if expected is None else self._w - self._solve_all(expected[:, None])[:, 0]
+            return np.asarray(lapack.dtrtrs(self._L.array[:, :rows], surprise, lower=1, trans=1)[0])
+
+    def covariance_of_readings(self) -> Floats:
+        """Return the covariance of the rows' mean rewards, their noise included."""
+        factor = np.tril(self._L.array[: self.rows, : self.rows])
+        with one_thread():
+            return np.asarray(factor @ factor.T)
 
     def solve(self, cross: Floats) -> Floats:
         """Return L^-1 times covariances with the rows, where one thread was asked for."""
@@ -360,6 +367,9 @@ def _log_weight(member: Member) -> float:
     return member.log_weight
 
 
+Pending = tuple[int, float | None, float, int | None]  # a measurement, as `MixtureOverlay.with_pending` takes it
+
+
 class MixtureOverlay:
     """A mixture with pending measurements, each counted as observed at its mean under every model."""
 
@@ -376,6 +386,15 @@ class MixtureOverlay:
         return MixtureOverlay(
             self._mixture, tuple(overlay.with_pending(slot, noise, minus) for overlay, noise in pairs)
         )
+
+    def with_many_pending(self, pending: Sequence[Pending]) -> MixtureOverlay:
+        """Return the overlay with many pending measurements, all of averages."""
+        slots = np.array([slot for slot, *_ in pending])
+        members = []
+        for overlay, member in zip(self.members, self._mixture.members, strict=True):
+            variances = [member.noise_variance(variance, weight, slot) for slot, variance, weight, _ in pending]
+            members.append(overlay.with_many_pending(slots, np.array(variances)))
+        return MixtureOverlay(self._mixture, tuple(members))
 
     @property
     def columns(self) -> tuple[Floats, Floats]:

@@ -35,11 +35,11 @@ DOUBTFUL = 1e-8  # the same where values contradict each other: in a given order
 INDEFINITE = 1e-8  # of the prior variance: no rounding makes a variance this negative
 MISFIT = 1e-3  # of the prior std: a value this far from a known one does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
-AT_ONCE = 1 << 22  # covariances computed in one step
+AT_ONCE = 1 << 19  # covariances computed in one step
 MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 KEPT = 384  # most footprints for which all prior covariances are cached
-RESERVED = 128  # rows, and columns, of a new growing array at least
+RESERVED, SPARE = 128, 256  # rows, and columns, of a new growing array at least; most beyond those asked for
 
 Shape = tuple[int, int]
 Rows = Ints | list[int] | slice  # which rows
@@ -49,7 +49,8 @@ class GrowingArray:
     """A matrix that grows in both directions, shared by users who each know a leading part of it.
 
     What is known is never written again. Of several users who extend the same part, the first one writes into the
-    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size.
+    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size, or a few
+    hundred rows and columns larger: what is reserved may count as used, since memory comes in pages of megabytes.
 
     Attributes
     ----------
@@ -58,8 +59,8 @@ class GrowingArray:
     """
 
     def __init__(self, shape: Shape, order: Literal["C", "F"] = "C") -> None:
-        rows, columns = shape
-        self.array: Floats = np.empty((max(RESERVED, 2 * rows), max(RESERVED, 2 * columns)), order=order)
+        reserved = [max(RESERVED, size + min(size, SPARE)) for size in shape]
+        self.array: Floats = np.empty(reserved, order=order)
         self._order: Literal["C", "F"] = order
         self._written = shape  # by the last writer
 
@@ -141,6 +142,7 @@ class GaussianBelief:
         """Return the belief that tracks more footprints too; `briefly` if it will be asked about these alone."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
+        cross: Floats | None = None
         if briefly:
             fresh = np.arange(start, tracked.size)
             block = self._covariance.of(tracked.cross(start, np.concatenate((self.slots, fresh))))
@@ -156,17 +158,34 @@ class GaussianBelief:
         else:
             after._K = None
             prior = self._covariance.of(tracked.self_pairs(start))
-            cross = self._covariance.of(tracked.cross(start, self.slots))
-        v = self._solve(cross.T)
         after._V = self._V.extended((t, start), (t, tracked.size))
-        after._V.array[:t, start : tracked.size] = v
-        variance = prior - np.add.reduce(v * v, 0)
-        if variance[variance.argmin()] < 0:
-            variance = after._repaired(variance, prior)
+        mean, variance = after._seen_from(start, prior, cross)
         after.prior = np.concatenate((self.prior, prior))
-        after.mean = np.concatenate((self.mean, self._w @ v))
+        after.mean = np.concatenate((self.mean, mean))
         after.variance = np.concatenate((self.variance, variance))
         return after
+
+    def _seen_from(self, start: int, prior: Floats, cross: Floats | None) -> tuple[Floats, Floats]:
+        """Write the columns of V of all footprints from `start` on; return their means and variances.
+
+        `prior` has their variances, and `cross` their covariances with the rows if these are known.
+        """
+        t, number, slots = self._w.size, len(prior), self.slots
+        mean, variance, step = np.empty(number), np.empty(number), max(1, AT_ONCE // max(t, 1))
+        for low in range(0, number, step):
+            part = slice(low, min(low + step, number))
+            columns = slice(start + low, start + part.stop)
+            if cross is None:
+                v = self._solve(self._covariance.of(self.tracked.cross(columns.start, slots, columns.stop)).T)
+            else:
+                v = self._solve(cross[part].T)
+            self._V.array[:t, columns] = v
+            with one_thread(v.size):
+                mean[part] = self._w @ v
+            variance[part] = prior[part] - np.add.reduce(v * v, 0)
+        if number and variance[variance.argmin()] < 0:
+            variance = self._repaired(variance, prior)
+        return mean, variance
 
     def condition_on(self, slot: int, reward: float, variance: float, max_variance: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean, and the variance of its noise.
@@ -216,24 +235,10 @@ class GaussianBelief:
 
     def with_columns(self) -> Self:
         """Return a factorised belief with what it says about every tracked footprint."""
-        after, m = self._copy(), len(self.prior)
-        slots, w, t = self.slots, self._w, len(self.slots)
-        after._V = GrowingArray((t, m))
-        after.mean, after.variance = np.empty(m), np.empty(m)
-        with one_thread():
-            step = max(1, AT_ONCE // max(t, 1))
-            for start in range(0, m, step):
-                columns = slice(start, min(start + step, m))
-                if self._K is None:
-                    cross = self._covariance.of(self.tracked.cross(start, slots, columns.stop))
-                else:
-                    cross = self._K.array[columns].take(slots, axis=1)
-                v = after._solve_all(cross.T)
-                after._V.array[:t, columns] = v
-                after.mean[columns] = w @ v
-                after.variance[columns] = self.prior[columns] - np.add.reduce(v * v, 0)
-        if m and np.minimum.reduce(after.variance) < 0:
-            after.variance = after._repaired(after.variance, self.prior)
+        after, m, slots = self._copy(), len(self.prior), self.slots
+        after._V = GrowingArray((len(slots), m))
+        cross = None if self._K is None else self._K.array[:m].take(slots, axis=1)
+        after.mean, after.variance = after._seen_from(0, self.prior, cross)
         after.variance[slots] = np.minimum(after.variance[slots], self._noise)
         return after
 
@@ -329,6 +334,16 @@ class GaussianBelief:
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
         return self._row(slot, self._V.array[: self._w.size, slot].copy())
+
+    def covariance_rows(self, slots: Ints) -> Floats:
+        """Return the posterior covariances of some tracked footprints with all of them, a row each."""
+        t, m = self._w.size, self.mean.size
+        if self._K is None or self._first:
+            rows = self._covariance.of(self.tracked.cross(0, slots)).T
+        else:
+            rows = self._K.array[:, :m].take(slots, axis=0)
+        with one_thread():
+            return rows - self._V.array[:t].take(slots, axis=1).T @ self._V.array[:t, :m]
 
     def _row(self, slot: int, column: Floats) -> Floats:
         """Return the posterior covariance of one footprint with all of them, given its column of V."""
@@ -501,6 +516,24 @@ class Overlay:
         rows = GrowingArray((1, m)) if self._rows is None else self._rows.extended((number, m), (number + 1, m))
         rows.array[number, :m] = v
         return Overlay(self._belief, rows, number + 1, np.maximum(self.variance - v * v, 0.0))
+
+    def with_many_pending(self, slots: Ints, variances: Floats) -> Overlay:
+        """Return the overlay of a belief with many pending averages: to rounding, what they give one by one."""
+        belief, prior = self._belief, self._belief.prior[slots]
+        block = belief.covariance_rows(slots)
+        joint = block.take(slots, axis=1) + np.diag(variances)
+        factor, info = lapack.dpotrf(joint, lower=1)
+        if self._number or info or (factor.diagonal() ** 2 <= ROUNDING * prior).any():
+            overlay = self
+            for slot, variance in zip(slots.tolist(), variances.tolist(), strict=True):
+                overlay = overlay.with_pending(slot, variance)
+            return overlay
+        number, m = block.shape
+        rows = GrowingArray((number, m))
+        with one_thread():  # transposed, the block is in the order of BLAS
+            v = blas.dtrsm(1.0, factor, block.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        rows.array[:number, :m] = v
+        return Overlay(belief, rows, number, np.maximum(self.variance - np.add.reduce(v * v, 0), 0.0))
 
     def _row(self, slot: int) -> Floats:
         """Return the covariance of one tracked footprint with all of them."""

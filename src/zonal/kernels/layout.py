@@ -493,6 +493,10 @@ class ProductLayout:
         by_axis = zip(self.parts, grid, self._rows, strict=True)
         return [part.repeated(parts, keys[rows]) for part, parts, rows in by_axis]
 
+    def pairs_of_parts(self, grid: Sequence[Floats]) -> list[Any]:
+        """Return what kernels need to know, by axis, about all pairs of parts of an axis."""
+        return [part.repeated(parts, parts) for part, parts in zip(self.parts, grid, strict=True)]
+
     def self_pairs_by_axis(self, grid: Sequence[Floats]) -> list[Any]:
         """Return what kernels need to know, by axis, about parts of an axis with themselves."""
         return [part.self_pairs(parts) for part, parts in zip(self.parts, grid, strict=True)]

@@ -171,7 +171,7 @@ def probability(
     require((above is None) != (below is None), problem, (above, below), "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(without_unit(below if above is None else above, study.settings.value_unit, side), side)
-    several, single = _listed(study, regions)
+    several, single = listed_regions(study, regions)
     if not several:
         return np.zeros(0)
     with study._lock:
@@ -218,7 +218,7 @@ def predict(
             mean, std = state.problem.stated(_value(state, centred), np.sqrt(variance))
             everything, unit = partial(_leaves, state), study.settings.value_unit
             return Prediction(mean, std)._of(everything, unit, study.settings.likelihood)
-    several, single = (smallest_regions(study), False) if regions is None else _listed(study, regions)
+    several, single = (smallest_regions(study), False) if regions is None else listed_regions(study, regions)
     if feedback is not None:
         by = checked_feedback(feedback, study.space)
         several = [_seen_by(study, region, by) for region in several]
@@ -256,7 +256,7 @@ def _leaves(state: State, numbers: Ints | None = None) -> Sequence[Region]:
 def relative_std(study: Study, regions: Sequence[RegionLike] | None) -> Floats:
     """Return the share of the initial uncertainty that is left: see `Study.relative_std`."""
     if regions is not None:
-        several = _listed(study, regions)[0]
+        several = listed_regions(study, regions)[0]
         return mean_and_relative_std(study, several)[1] if several else np.zeros(0)
     with study._lock:
         state = study._state
@@ -278,7 +278,7 @@ def mean_and_relative_std(study: Study, regions: list[Region]) -> tuple[Floats, 
     return mean, share
 
 
-def _listed(
+def listed_regions(
     study: Study, regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing
 ) -> tuple[list[Region], bool]:
     """Return regions as objects, and whether a single one was passed."""

@@ -88,6 +88,7 @@ from zonal.study import (
     point_search,
     queries,
     recommend,
+    samples,
     signatures,
     sizes,
     summary,
@@ -107,6 +108,7 @@ from zonal.study.why import WhyAnswer, WhyTrial, Worth, why_answer, why_trial, w
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
 
     from zonal.plotting import Kind
@@ -1830,6 +1832,41 @@ class Study(metaclass=Named):
         (2.0, 0.99)
         """
         return queries.predict(self, regions, feedback)
+
+    def sample(
+        self,
+        n: int = 1,
+        regions: RegionLike | Sequence[RegionLike] | DataFrame | Listing | None = None,
+        *,
+        rng: int | np.random.Generator | None = None,
+    ) -> Floats:
+        """Return joint draws of regions' averages from the posterior, an array of shape (n, regions).
+
+        What the averages have in common is in every draw, so that each is a map as it may be: use them for
+        whatever `predict` does not say, such as how large a share of the space lies above a threshold, or which
+        region is the best. Each is drawn under a model that is drawn by its weight. Where nothing below 0 or above
+        1 is possible, as of rates and shares, draws end there.
+
+        Parameters
+        ----------
+        n : int
+            The number of draws.
+        regions : Region, what ``space.region`` takes (see `observe`), or several of these, optional
+            As for `predict`; by default all regions of the smallest size, in the order of ``predict().regions``.
+            On axes and under product kernels these may be a million; elsewhere, 4096 regions are drawn together.
+        rng : int or Generator, optional
+            The seed; without one, draws are others each time.
+
+        Examples
+        --------
+        >>> import zonal as zn
+        >>> study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+        >>> study.observe([(0, 0.25)], 2.0)
+        >>> maps = study.sample(1000, rng=0)
+        >>> maps.shape, bool((maps.argmax(axis=1) == 0).mean() > 0.8)
+        ((1000, 4), True)
+        """
+        return samples.sample(self, n, regions, rng)
 
     def relative_std(self, regions: Sequence[RegionLike] | None = None) -> Floats:
         """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
