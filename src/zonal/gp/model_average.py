@@ -92,6 +92,11 @@ class Member(GaussianBelief):
         noise = math.nan if self.model.noise is None else self.model.noise
         return np.asarray(noise**2 * self.noise_ratios(slots) / weights)
 
+    @property
+    def noise_of_rows(self) -> Floats:
+        """The variances of the noise of the rows' mean rewards, where they were factorised at once."""
+        return self._noise
+
     def from_data(self, data: StatsArrays, of: Ints | None = None) -> Self:
         """Return the belief from all rewards at once, or from those of some slots."""
         return self.rows_from(data, of).with_columns()
@@ -455,6 +460,12 @@ class LazyPosterior:
         members = [member.from_data(data) if ledger.total else member.empty() for member in now.members]
         after = LazyPosterior(self._frame, self._fit, self.tracked, ledger, self._learns)
         after._progress = Mixture(members, now.zero), ()
+        return after
+
+    def under(self, mixture: Mixture) -> LazyPosterior:
+        """Return what another mixture says of the same footprints, given the same rewards."""
+        after = LazyPosterior(self._frame, self._fit, self.tracked, self.ledger, self._learns)
+        after._progress = mixture, ()
         return after
 
     def tracking(self, tracked: FunctionalIndex) -> LazyPosterior:

@@ -22,6 +22,7 @@ from zonal.engine.confidence import HELD, Standing
 from zonal.engine.policy import tie, views
 from zonal.engine.results import Recommendation, Source
 from zonal.engine.state import State
+from zonal.engine.stated import stated
 from zonal.engine.windows import (
     MAX_COMPARED,
     Obstacles,
@@ -52,6 +53,8 @@ Size = float | Mapping[str, float]
 ROUGH = "rough for its cells: trust the gap less"
 MAY_STAND_OUT = "regions that were not measured may stand out: trust the gap less"
 FEW_MEASURED = 10  # of the smallest regions of a space of members: nothing shows yet how far single ones stand out
+GROWS = "noise grows with the value: interval and gap allow for it"
+WIDENED = 1.1  # times the search's standard deviation: from there on the answer says why
 TAILS = 15.0  # degrees of freedom of regions without distances that were not measured
 MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
@@ -242,25 +245,25 @@ def _answers(
     study: Study, state: State, compared: Candidates, theta: float, again: Callable[[State, int], Candidates]
 ) -> list[Recommendation]:
     """Return answers with their statements, in the user's units; `again` answers the same in another state."""
-    tree, table, unit = tree_of(state), state.posterior_table(), study.settings.value_unit
-    mean, std = dict(enumerate(tree.mean.tolist())), dict(enumerate(tree.std.tolist()))
+    table, unit, (wider, grows) = state.posterior_table(), study.settings.value_unit, stated(state)
+    mean, std = dict(enumerate(tree_of(state).mean.tolist())), dict(enumerate(tree_of(wider).std.tolist()))
     for row, region in compared.regions.items():  # each alone, as its last digits may depend on the others
-        centred, variance = state.belief.predict(footprints_of([region], state.problem.target))
+        centred, variance = wider.belief.predict(footprints_of([region], state.problem.target))
         mean[row] = state.problem.sign * (state.prior_mean + float(centred[0]))
         std[row] = math.sqrt(float(variance[0]))
         mean[row], std[row] = state.problem.stated_as_numbers(mean[row], std[row])
 
     @cache
     def standing_of_nodes() -> list[Standing]:
-        rows, models = np.array(compared.chosen), views(state, pending=False)
-        return confidence.standings(table, models, rows, theta, None, *_unseen(state))
+        rows, models = np.array(compared.chosen), views(wider, pending=False)
+        return confidence.standings(wider.posterior_table(), models, rows, theta, None, *_unseen(state))
 
     def standing(rank: int) -> Standing:
         if state.problem.model_free:
             return Standing(math.nan, math.nan)
         with study._lock, one_thread():
             return (
-                standing_of_nodes()[rank] if compared.others is None else _standing(state, compared, rank, theta)
+                standing_of_nodes()[rank] if compared.others is None else _standing(wider, compared, rank, theta)
             )
 
     def hang(rank: int) -> tuple[Source, ...]:
@@ -273,7 +276,9 @@ def _answers(
         with study._lock:
             return tuple(suspects.hangs_on(state, regions))
 
-    answers, note = [], _caution(state)
+    region = _region(state, compared, compared.chosen[0])
+    widened = grows > HELD and std[compared.chosen[0]] > WIDENED * _std_of_search(state, region)
+    answers, note = [], "; ".join(filter(None, [_caution(state), GROWS if widened else ""]))
     for rank, row in enumerate(compared.chosen):
         in_tree = row < table.size
         answers.append(
@@ -294,6 +299,11 @@ def _answers(
 
 def _region(state: State, compared: Candidates, row: int) -> Region:
     return state.judged_region(row) if row < state.structure.size else compared.regions[row]
+
+
+def _std_of_search(state: State, region: Region) -> float:
+    """Return the standard deviation of a region's average as trials are chosen by it."""
+    return math.sqrt(float(state.belief.predict(footprints_of([region], state.problem.target))[1][0]))
 
 
 def _caution(state: State) -> str:
