@@ -9,14 +9,7 @@ import pytest
 
 import zonal as zn
 from zonal.gp.kernel_families import ModelSpace
-from zonal.gp.model import (
-    CORRELATION_PRIOR,
-    LENGTHSCALE_PRIOR,
-    ModelSpec,
-    default_model,
-    prior_covariance,
-    standardize,
-)
+from zonal.gp.model import ModelSpec, default_model, standardize
 from zonal.gp.stats import ObservationStats, StatsArrays
 from zonal.kernels.feedback import Feedback
 
@@ -31,30 +24,6 @@ def test_the_first_guess_is_on_the_scale_of_the_rewards() -> None:
         model = default_model(ModelSpec(None, True, None), unit(zn.Mean()), [scale * r for r in (1.0, 2.0, 3.0)])
         assert model.mean == pytest.approx(2 * scale)
         assert model.kernel.point_variance == pytest.approx(scale**2 * 2 / 3)
-
-
-def test_lengthscales_have_a_part_in_common_and_each_alone_the_same_prior() -> None:
-    covariance = prior_covariance(np.array([False, True, False, True]))
-    lengths, odds = covariance[np.ix_([0, 2], [0, 2])], covariance[np.ix_([1, 3], [1, 3])]
-    np.testing.assert_array_equal(lengths.diagonal(), LENGTHSCALE_PRIOR[1] ** 2)
-    assert 0.4 < lengths[0, 1] / lengths[0, 0] < 0.8
-    shared, own = CORRELATION_PRIOR
-    np.testing.assert_allclose(odds, shared**2 + own**2 * np.eye(2))
-    assert not covariance[np.ix_([0, 2], [1, 3])].any()
-    assert prior_covariance(np.array([False])) == LENGTHSCALE_PRIOR[1] ** 2
-
-
-def test_a_few_corners_of_many_axes_tell_that_a_function_is_long_along_all() -> None:
-    box, rng = zn.Box([(0, 1)] * 6, smallest=1 / 4), np.random.default_rng(2)
-    slopes, study = rng.standard_normal(6), zn.Study(box, budget=60, rng=0)
-    for _ in range(20):
-        high = rng.integers(2, size=6)
-        region = box.region([(0.75 * end, 0.75 * end + 0.25) for end in high])
-        study.observe(region, float(high @ slopes + 0.2 * rng.standard_normal()))
-    scales = [np.log(option.model.kernel.lengthscale).mean() for option in study.models]  # type: ignore[attr-defined]
-    assert np.exp(np.mean(scales)) > 1  # without a part in common 0.2
-    best = box.region([(0.75, 1.0) if slope > 0 else (0.0, 0.25) for slope in slopes])
-    assert study.predict([best]).mean[0] > 0.7 * slopes[slopes > 0].sum()  # else 0.1
 
 
 def test_repeats_survive_large_offsets_in_the_ledger() -> None:

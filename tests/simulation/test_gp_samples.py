@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import oracle_regions
 import zonal as zn
-from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR, SHARED_LENGTHSCALE
+from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.simulation.gp_samples import drawn_kernel, model_of
 
 Array = NDArray[np.float64]
@@ -149,7 +149,7 @@ def test_lengthscales_are_drawn_from_the_prior_of_learning_in_widths_of_the_axis
     assert low - 1e-9 <= scales.min() < scales.max() <= high + 1e-9
     np.testing.assert_allclose(np.median(scales, axis=0), math.log(LENGTHSCALE_PRIOR[0]), atol=0.1)
     np.testing.assert_allclose(scales.std(axis=0), LENGTHSCALE_PRIOR[1], rtol=0.06)
-    assert np.cov(scales.T)[0, 1] == pytest.approx(SHARED_LENGTHSCALE**2, rel=0.1)
+    assert abs(np.corrcoef(scales.T)[0, 1]) < 0.06
 
 
 def test_correlations_of_symbols_have_a_part_in_common() -> None:

@@ -29,13 +29,13 @@ from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.model import (
     BEAM_PRIOR,
     BOUNDS,
+    CORRELATION_PRIOR,
     LENGTHSCALE_PRIOR,
     MEAN_PRIOR,
     NOISE_PRIOR,
     VARIANCE_PRIOR,
     Model,
     ModelSpec,
-    prior_covariance,
     standardize,
 )
 from zonal.gp.noise_laws import NoiseLaw, differ, relative_variances
@@ -251,10 +251,12 @@ class GridSearch:
     @cached_property
     def _precision(self) -> Floats:
         """Of the prior of the logarithms; with a given kernel nobody asks for it, nor for the moves."""
-        covariance = prior_covariance(self._symbols)
+        symbols = self._symbols
+        covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
+        covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
         if self._beam:
             covariance = block_diag(covariance, np.array([[BEAM_PRIOR[1] ** 2]]))
-        return np.asarray(np.linalg.inv(covariance), dtype=float)
+        return np.linalg.inv(covariance)
 
     @cached_property
     def _moves(self) -> list[Steps]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from zonal._types import Flags, Floats
+from zonal._types import Floats
 from zonal.gp.kernel_families import Family, ModelSpace, kernel_from
 from zonal.gp.noise_laws import BY_NAME, CONSTANT, NoiseLaw
 from zonal.gp.offsets import FIRST_SIZE
@@ -26,7 +26,6 @@ from zonal.kernels.base import Kernel
 # lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis one and a half above.
 VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
-SHARED_LENGTHSCALE = 1.02  # of this std, the part that all axes share; each axis has 0.8 of its own
 NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
 # Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
@@ -132,18 +131,6 @@ class Model:
         facts |= errors | ({"sizes of offsets": self.offsets} if self.offsets else {})
         of = f", of {self.weighed_on} regions spread over the space" if self.weighed_on else ""
         return card("Model", facts | width | {"learned from": f"{self.measurements} measurements{of}"})
-
-
-def prior_covariance(symbols: Flags) -> Floats:
-    """Return the prior covariance, by axis, of the logs of lengthscales, or of the log-odds on axes of symbols."""
-    covariance = np.zeros((len(symbols), len(symbols)))
-    for axes, shared, total in (
-        (~symbols, SHARED_LENGTHSCALE**2, LENGTHSCALE_PRIOR[1] ** 2),
-        (symbols, CORRELATION_PRIOR[0] ** 2, CORRELATION_PRIOR[0] ** 2 + CORRELATION_PRIOR[1] ** 2),
-    ):
-        covariance[np.ix_(axes, axes)] = shared
-        covariance[axes, axes] = total
-    return covariance
 
 
 def standardize(data: StatsArrays, mean: float | None) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from zonal._blas import one_thread
 from zonal._types import Floats
 from zonal.errors import InvalidInput, positive_number, require
 from zonal.gp.kernel_families import families_of, frame_of, kernel_from
-from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR, prior_covariance
+from zonal.gp.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.kernels.base import CategoricalFactor, Factor, Kernel, Matern, Term, factors
 from zonal.kernels.callable import custom, is_kernel
 from zonal.kernels.covariance import averages
@@ -133,10 +133,10 @@ def _parts(space: SearchSpace) -> list[int]:
 def drawn_kernel(space: SearchSpace, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors used in learning."""
     symbols = np.array([j not in space.continuous_axes for j in range(space.d)])
-    by_axis, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
-    lengths = LENGTHSCALE_PRIOR[0] * np.exp(np.linalg.cholesky(prior_covariance(symbols)) @ by_axis)
-    scales = np.clip(lengths, *BOUNDS["lengthscale"]) * space.sides()
-    odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * by_axis
+    by_symbol, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
+    median, spread = LENGTHSCALE_PRIOR
+    scales = np.clip(median * np.exp(spread * by_symbol), *BOUNDS["lengthscale"]) * space.sides()
+    odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * by_symbol
     families = families_of(space) if symbols.all() else (Matern,)
     family = families[int(rng.integers(len(families)))] if len(families) > 1 else families[0]
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
