@@ -15,6 +15,7 @@ import zonal as zn
 from fingerprint import fingerprint
 from small_studies import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
 from zonal.engine import confidence
+from zonal.study.recommend import _unseen
 from zonal.study.summary import to_json
 
 
@@ -320,3 +321,10 @@ def test_where_members_were_hardly_measured_the_answer_says_that_some_may_stand_
     line = zn.Study([(0, 1)], budget=24, rng=0)
     line.observe([(0, 1)], 0.0)
     assert line.recommend().note == ""
+
+
+def test_single_members_without_distances_may_stand_out_further_than_pools() -> None:
+    counties = zn.Hierarchy({"state": [f"county {number}" for number in range(9)]})
+    spaces = counties, zn.Sequences("ACGT", 3), zn.Points(np.arange(9.0)[:, None])
+    tails = [_unseen(zn.Study(space, budget=9)._state)[1] for space in spaces]
+    assert tails[0] < tails[1] < tails[2] == math.inf

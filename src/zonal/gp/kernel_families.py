@@ -61,7 +61,7 @@ class WithNugget:
 
 
 # Members with coordinates also stand out for themselves, as stars, shops and counties do: what neighbours share is
-# not all. Large averages hardly show it, so it rests on these weights, which the families above give up.
+# not all. Large averages hardly show it, so it rests on these weights; the families above have the rest.
 LOCAL: tuple[tuple[Family, float], ...] = (
     (WithNugget(partial(Matern, nu=2.5), 0.15), 0.15),
     (WithNugget(partial(Matern, nu=1.5), 0.4), 0.15),

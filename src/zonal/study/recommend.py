@@ -55,7 +55,8 @@ MAY_STAND_OUT = "regions that were not measured may stand out: trust the gap les
 FEW_MEASURED = 10  # of the smallest regions of a space of members: nothing shows yet how far single ones stand out
 GROWS = "noise grows with the value: interval and gap allow for it"
 WIDENED = 1.1  # times the search's standard deviation: from there on the answer says why
-TAILS = 15.0  # degrees of freedom of regions without distances that were not measured
+TAILS = 15.0  # degrees of freedom of pools without distances that were not measured
+TAILS_OF_MEMBERS = 9.0  # of members without distances: each is one thing, and no average of many
 MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
 
@@ -331,7 +332,8 @@ def _unseen(state: State) -> tuple[int, float]:
     distribution of them does: the pool with the motif, the county with the closed mine.
     """
     heavy = state.problem.unknowns.given is None and all(state.problem.frame.symbols)
-    return _n_smallest(state), TAILS if heavy else math.inf
+    tails = TAILS_OF_MEMBERS if state.problem.space.axes is None else TAILS
+    return _n_smallest(state), tails if heavy else math.inf
 
 
 def _n_smallest(state: State) -> int:
