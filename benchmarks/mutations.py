@@ -44,7 +44,10 @@ FAULTS = {
         "gp",
     ),
     "a node's prior variance is left as it is": Fault(
-        "gp/posterior.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "gp"
+        "gp/posterior.py",
+        "variance[part] = prior[part] - np.add.reduce(v * v, 0)",
+        "variance[part] = prior[part]",
+        "gp",
     ),
     "two branches write into one factor": Fault(
         "gp/posterior.py", "if self._written == part and shape", "if shape", "gp"

@@ -83,10 +83,10 @@ class RayExecutor(Executor):
 
 def on_ray(measurements: int, workers: int) -> None:
     """Play it on a Ray of this machine."""
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # Ray listens at 127.0.0.1 alone, as it does elsewhere
     import ray
 
-    here = "127.0.0.1"
-    ray.init(_node_ip_address=here, num_cpus=workers, include_dashboard=False, log_to_driver=False)
+    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     campaign(RayExecutor(workers), measurements)
     ray.shutdown()
 
