@@ -21,6 +21,8 @@ README = ROOT / "README.md"
 RIVALS = {  # of the arena's, those that a reader may know, and whether they bring torch
     "Zonal": "no",
     "BoTorch": "yes",
+    "BoTorch, matched prior": "yes",
+    "BoTorch over regions": "yes",
     "Optuna GP": "yes",
     "Optuna TPE": "no",
     "scipy DIRECT": "no",

@@ -35,11 +35,11 @@ random), and the n-th measurement of a run has the same noise whoever makes it.
 There are two views of many runs. **Mean regret** is the mean over runs, and over problems the geometric mean: a
 few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets. A
 ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: **below 1 Zonal
-is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played;
-Zonal has more runs on some problems, so its row is not the numerator, and a bold value may exceed
-Zonal's. `runs` says how many a row has, `commit` which Zonal it was played with or against; rows are not all of
-one commit, and few runs show large differences only. Seconds are CPU time of a whole search at the largest budget,
-measuring excluded.
+is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played:
+where a contestant has fewer, Zonal's row is not the numerator, and a bold value may exceed Zonal's. `runs` says
+how many a row has, `commit` at which commit it was played. A rival's runs do not depend on Zonal: they are
+[kept](arena_runs.jsonl), and stand beside newer runs of Zonal on the same problems with the same noise. Few runs
+show large differences only. Seconds are CPU time of a whole search at the largest budget, measuring excluded.
 
 Zonal, BoTorch over regions, region sensing and the people of `zonal rehearse` may measure regions of any size;
 the others measure smallest cells, as points. Whoever recommends a larger region is brought to the smallest size:
@@ -67,8 +67,6 @@ def page(summary: Summary) -> str:
         parts.append(ON_ACTING)
     parts.append("![Ratios by group](images/arena.png)\n")
     parts += [_group(summary, group) for group in summary["groups"]]
-    if summary["half"]:
-        parts.append(_half(summary))
     parts.append(_losses(summary))
     parts.append(_who(summary))
     return "\n".join(parts)
@@ -172,21 +170,6 @@ def _problems(summary: Summary, problems: list[str], budget: int) -> str:
             cells.append(f"**{text}**" if beaten else text)
         rows.append([name, *cells])
     return table(["contestant (bold: better than Zonal beyond chance)", "runs", *problems], rows)
-
-
-def _half(summary: Summary) -> str:
-    """Return the section on the paper's own functions: what half the measurements buy."""
-    rows = []
-    for row in summary["half"]:
-        regrets = [f"{row['regrets'][problem]:.4f}" for problem in ("f1", "f2", "f3")]
-        rows.append([row["contestant"], str(row["budget"]), str(row["runs"]), *regrets, shown(row["ratio"])])
-    return (
-        "## Half the measurements\n\n"
-        "The paper's functions, shifted: mean of the paper's aggregated regret, f\\* less the true average over\n"
-        "the region as it was recommended. The ratio is the geometric mean over the three functions of mean\n"
-        "regrets, over that of the paper's search at N = 80, which is given kernel, noise and c.\n\n"
-        + table(["contestant", "N", "runs", "f1", "f2", "f3", "ratio"], rows)
-    )
 
 
 def _lost(row: Row, view: str) -> bool:
