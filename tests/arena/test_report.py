@@ -135,6 +135,8 @@ def test_ratios_without_the_problem_that_the_default_was_designed_on(summary: di
     assert found["low"] < found["ratio"] < found["high"]
     assert abs(math.log(found["ratio"] / 2)) < 0.25
     assert report._over(summary, "gpCAM", others, 80, "typical_ratio") is None
+    assert report._mean(changed, "BoTorch", others, 80) == pytest.approx(0.05, rel=0.1)
+    assert report._mean(changed, "gpCAM", others, 80) is None
     page = report.page(changed)
     assert "Without f3, on which the default was designed:" in page
     assert page.count("Without f3") == 1
