@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
 PEERS  := .venv/.peers
+NEEDED := .venv/.examples
 MANUAL := .venv/.manual
 RAY    := .venv-ray/.ready
 ARENA  ?=
@@ -110,10 +111,10 @@ paper: $(READY) ## run all experiments of the paper, and check its theory, into 
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
 
-applications: $(READY) ## rerun the applications and the power analysis, and renew their pages and pictures
+applications: $(NEEDED) ## rerun the applications and the power analysis, and renew their pages and pictures
 	@$(BIN)/python docs/make_applications.py
 
-pages-check: $(READY) ## play a row of each page's tables again; fail, with page and row, where it shows something else
+pages-check: $(NEEDED) ## play a row of each page's tables again; fail, with page and row, where it shows something else
 	@$(BIN)/python docs/check_pages.py
 
 arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stopped; renew docs/arena.md
@@ -161,6 +162,11 @@ $(RAY): pyproject.toml
 	@echo "Setting up .venv-ray ..."
 	@$(PYTHON) -m venv .venv-ray
 	@.venv-ray/bin/python -m pip install -qq --editable . 'pytest>=8' 'ray>=2.9'
+	@touch $@
+
+$(NEEDED): $(READY)
+	@echo "Installing what the applications need ..."
+	@$(BIN)/python -m pip install -qq --editable '.[examples]'
 	@touch $@
 
 $(PEERS): $(READY)

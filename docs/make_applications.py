@@ -17,7 +17,12 @@ DOCS = Path(__file__).parent
 PAGES = ("radio_telescope", "census", "dna", "proteins", "sewer", "power")
 RIVALS = ("radio_telescope", "census", "dna")
 KEPT = ("radio_telescope", "census", "dna", "proteins", "sewer")  # whose runs are kept
-CODE = ("src", "examples", "benchmarks/arena/gpytorch_models.py")  # what the tables depend on
+CODE = (
+    "src",
+    "examples",
+    "benchmarks/arena/botorch_search.py",
+    "benchmarks/arena/gpytorch_models.py",
+)  # what the tables depend on
 ABSENT = 3  # exit code of the rivals where BoTorch is not installed
 
 
@@ -35,7 +40,8 @@ def main(wanted: list[str], runs: int | None = None) -> None:
             picture = str(DOCS / "images" / f"{page}.png")
             block, printed = "output", run(f"{page}.py", "--out", picture, *kept, *fewer)
         else:
-            block, printed = "rivals", run("rivals.py", page, *fewer)
+            results = DOCS / "results" / f"rivals_{page}.json"
+            block, printed = "rivals", run("rivals.py", page, "--results", str(results), *fewer)
         if printed is not None:
             put(page, block, printed)
         print(f"{name}: {perf_counter() - started:.0f} s")

@@ -2,13 +2,12 @@
 
     python examples/rivals.py radio_telescope
 
-BoTorch measures smallest regions, as points, with the models of the arena: its default, and one with Zonal's
-priors. It needs the extra `arena`.
+BoTorch measures smallest regions, as points, as in the arena: with its default model, and with one that has
+Zonal's priors. It needs the extra `arena`.
 """
 
 import argparse
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -20,22 +19,20 @@ import dna
 import numpy as np
 import radio_telescope
 import skies
-from campaigns import Look, halving, settled
+from campaigns import Look, halving, keep, settled
 
 import zonal as zn
 from zonal.simulation import Landscape
 from zonal.simulation.rehearsal import Player, cut, everybody, rehearse
 
-ROOT = Path(__file__).resolve().parents[1]  # of the checkout, whose arena has BoTorch's models
+ROOT = Path(__file__).resolve().parents[1]  # of the checkout, whose arena has BoTorch
 PAGES = ("radio_telescope", "census", "dna")
-FIRST = 8  # regions at random before BoTorch has a model
-SAMPLES = 64  # of the posterior, for its acquisition
 ABSENT = 3  # exit code where BoTorch is not installed
 
 
 @dataclass(frozen=True)
 class BoTorch:
-    """BoTorch over the smallest regions as points: `qLogNoisyExpectedImprovement`; the highest posterior mean.
+    """BoTorch over the smallest regions as points, as in the arena.
 
     Attributes
     ----------
@@ -62,40 +59,34 @@ class BoTorch:
 
     def __call__(self, landscape: Landscape, instrument, budget: int, rng: np.random.Generator) -> zn.Region:
         """Return the region that it names."""
-        import torch
-        from botorch.acquisition import qLogNoisyExpectedImprovement
-        from botorch.sampling import SobolQMCNormalSampler
-
         sys.path.insert(0, str(ROOT))
+        from benchmarks.arena.botorch_search import search
         from benchmarks.arena.gpytorch_models import default_model, matched_model
 
-        torch.set_num_threads(1)
-        torch.manual_seed(int(rng.integers(2**31)))
-        space, fitted = landscape.space, matched_model if self.matched else default_model
+        space, readings = landscape.space, dict[int, float]()
         cells = cut(space, space.max_depth())
-        places = np.array([self.features(cell) for cell in cells], dtype=float)
-        x = torch.tensor(places if self.symbols else (places - places.min(axis=0)) / np.ptp(places, axis=0))
-        given = None if self.noise is None else torch.tensor([self.noise(cell) ** 2 for cell in cells]).double()
-        seen = rng.choice(len(cells), min(FIRST, budget), replace=False).tolist()
-        values = [instrument(cells[at]) for at in seen]
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")
-            while True:
-                if len(seen) >= budget and self.by_reading:
-                    return cells[seen[int(np.argmax(values))]]
-                known = None if given is None else given[seen].unsqueeze(-1)
-                with torch.enable_grad():
-                    y = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
-                    model = fitted(x[seen], y, known, self.symbols)
-                if len(seen) >= budget:
-                    return cells[int(model.posterior(x.unsqueeze(1)).mean[:, 0, 0].argmax())]
-                sampler = SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=len(seen))
-                gain = qLogNoisyExpectedImprovement(model, x[seen], sampler, prune_baseline=True)
-                score = torch.cat([gain(part.unsqueeze(1)) for part in x.split(1024)])
-                if self.once:
-                    score[seen] = -torch.inf
-                seen.append(int(score.argmax()))
-                values.append(instrument(cells[seen[-1]]))
+
+        def measure(at: int) -> float:
+            readings[at] = instrument(cells[at])
+            return readings[at]
+
+        named = search(
+            measure,
+            in_unit_cube(np.array([self.features(cell) for cell in cells], dtype=float), self.symbols),
+            [budget],
+            rng,
+            matched_model if self.matched else default_model,
+            symbols=self.symbols,
+            noise=None if self.noise is None else np.array([self.noise(cell) for cell in cells]),
+            once=self.once,
+        )
+        return cells[max(readings, key=readings.get) if self.by_reading else named[budget]]
+
+
+def in_unit_cube(features: np.ndarray, symbols: bool) -> np.ndarray:
+    """Return features between 0 and 1; symbols in the middle of equal shares of each axis."""
+    width = np.ptp(features, axis=0)
+    return (features - features.min(axis=0) + 0.5 * symbols) / (width + symbols)
 
 
 @dataclass(frozen=True)
@@ -147,15 +138,16 @@ def ways(botorch: BoTorch) -> dict[str, Player]:
     return named
 
 
-def main(page: str, runs: int, country: Path) -> int:
+def main(page: str, runs: int, country: Path, results: Path | None = None) -> int:
     """Print the rows of a page; say so and return another code where BoTorch is not installed."""
     if find_spec("botorch") is None:
         print("BoTorch is not installed: pip install 'zonal[arena]'. Its rows stay as they were.", file=sys.stderr)
         return ABSENT
     for game in games(page, country):
         players = settled({**game.others, **ways(game.botorch)}, game.look)
-        table = rehearse(game.landscape, game.budget, game.noise, runs, players).table()
-        print(f"{game.name}: {game.budget} measurements, {runs} runs\n{table}\n", flush=True)
+        rehearsal = rehearse(game.landscape, game.budget, game.noise, runs, players)
+        keep(results, game.name, rehearsal)
+        print(f"{game.name}: {game.budget} measurements, {runs} runs\n{rehearsal.table()}\n", flush=True)
     return 0
 
 
@@ -164,4 +156,5 @@ if __name__ == "__main__":
     parser.add_argument("page", choices=PAGES)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--country", type=Path, default=census.TABLE)
+    parser.add_argument("--results", type=Path, help="where the regret of every run is kept")
     sys.exit(main(**vars(parser.parse_args())))

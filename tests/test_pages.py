@@ -88,8 +88,12 @@ def test_data_that_is_not_here_is_no_failure(
     assert "skipped: census_au_sa2.csv is not in" in capsys.readouterr().out
 
 
-def test_the_arena_is_what_its_results_give() -> None:
+def test_the_arena_is_what_its_runs_give_and_the_readme_shows_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
     assert pages.arena() == ""
+    assert pages.front() == ""
+    monkeypatch.setattr(pages.example("make_readme"), "arena", lambda: "| Zonal | 7.77 |")
+    assert "it is | Zonal | 7.77 |" in pages.front()
 
 
 def test_the_page_on_reliability_is_what_its_file_gives_and_a_change_is_noticed(

@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from benchmarks.arena import report
-from benchmarks.arena.peers import keep, kept, of_peers
-from benchmarks.arena.play import of_budgets, play_all, read, tasks_for, valid
+from benchmarks.arena.kept import joined, keep, kept
+from benchmarks.arena.play import of_budgets, place, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
 from benchmarks.arena.summary import renewed, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
-PEERS = "arena_peers.jsonl"
+KEPT = "arena_runs.jsonl"
 RESULTS = ROOT / "benchmarks" / "results" / "arena.jsonl"
 
 
@@ -27,9 +27,11 @@ RESULTS = ROOT / "benchmarks" / "results" / "arena.jsonl"
 @click.option(
     "--contestant", "names", multiple=True, type=click.Choice(list(ROSTER)), help="Only these contestants."
 )
+@click.option("--default", is_flag=True, help="Only who decides by Zonal's default policy.")
 @click.option("--budget", "budgets", multiple=True, type=int, help="Only these numbers of measurements.")
-@click.option("--runs", default=30, show_default=True, help="Runs of each contestant on each problem.")
-@click.option("--costly-runs", default=10, show_default=True, help="Runs of those that take long.")
+@click.option(
+    "--runs", type=int, help="Runs of each contestant on each problem; by default what the problem says."
+)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
 @click.option("--seed", default=0, show_default=True, help="Of problems, noise and contestants.")
 @click.option("--accept-stale", is_flag=True, help="Let results of older versions count.")
@@ -41,9 +43,9 @@ def main(
     groups: tuple[str, ...],
     problems: tuple[str, ...],
     names: tuple[str, ...],
+    default: bool,
     budgets: tuple[int, ...],
-    runs: int,
-    costly_runs: int,
+    runs: int | None,
     jobs: int,
     seed: int,
     accept_stale: bool,
@@ -64,10 +66,10 @@ def main(
         for one in ROSTER.values():
             if one not in present:
                 click.echo(f"{one.name} sits out: {' or '.join(one.packages)} is not installed", err=True)
-        who = [one for one in present if not names or one.name in names]
+        who = [one for one in present if (not names or one.name in names) and (one.default or not default)]
         try:
-            tasks = of_budgets(tasks_for(cases, who, runs, costly_runs, seed), budgets)
-            failures = play_all(tasks, results, jobs, accept_stale)
+            tasks = of_budgets(tasks_for(cases, who, runs, seed), budgets)
+            failures = play_all(tasks, results, jobs, accept_stale, kept(docs / KEPT))
         except KeyboardInterrupt:
             click.echo("interrupted; what is finished is kept, and the same command goes on from there", err=True)
             sys.exit(130)
@@ -79,18 +81,15 @@ def main(
 
 
 def make_report(results: Path, docs: Path, seed: int, stale: bool) -> None:
-    """Renew the summary if there are runs; then the page and its picture, from the summary alone.
+    """Keep finished runs in the docs; renew the summary from all that are kept, page and picture from the summary.
 
-    Runs of peers are kept in the docs, and count beside new ones of Zonal on the same problems.
+    A group whose default was never kept stays in the summary as it is.
     """
     path = docs / "arena.json"
-    lines = valid(read(results), stale)
+    lines = joined(kept(docs / KEPT), valid(read(results), stale).values())
+    keep(docs / KEPT, lines)
     if lines:
-        known = valid([*kept(docs / PEERS), *of_peers(lines.values())], stale)
-        keep(docs / PEERS, known.values())
-        played = {line["problem"] for line in lines.values()}
-        lines |= valid((line for line in kept(docs / PEERS) if line["problem"] in played), stale)
-        made = summarise(lines, seed)
+        made = summarise({place(line): line for line in kept(docs / KEPT)}, seed)
         if path.exists():
             made = renewed(json.loads(path.read_text(encoding="utf-8")), made)
         path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

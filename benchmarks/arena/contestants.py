@@ -63,14 +63,11 @@ class Pick(NamedTuple):
     ----------
     cell : tuple of int
         A smallest cell; empty where what is lost is known already.
-    region : Region, optional
-        What was recommended before it was brought to the smallest size.
     loss : float, optional
         What is lost, in the groups on acting.
     """
 
     cell: Parts
-    region: Region | None = None
     loss: float | None = None
 
 
@@ -101,10 +98,10 @@ class Contestant:
         Distributions whose versions its results depend on; it sits out if one is missing.
     modules : tuple of str
         What it loads, before its time is taken.
+    default : bool
+        Whether it decides by Zonal's default policy, so that a change of that changes it.
     anytime : bool
         Whether one run at the largest budget can be read off at the smaller ones; else it is played at each.
-    costly : bool
-        Whether it takes so long that it has fewer runs.
     budgets : callable
         Case to the budgets that it plays, none if it sits out.
     revision : int
@@ -116,8 +113,8 @@ class Contestant:
     play: Play
     packages: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    default: bool = False
     anytime: bool = False
-    costly: bool = False
     budgets: Callable[[Case], tuple[int, ...]] = all_budgets
     revision: int = 1
 

@@ -19,7 +19,6 @@ DEFAULT = "Zonal"
 MOST_DRAWN = 1024  # cells
 HINDSIGHT = "the best fixed time in hindsight"
 FIXED = {f"Zonal, looks of time {time:g}": time for time in (1.0, 4.0, 16.0)}
-PAPER = "the paper's GPOO, given kernel, noise and c"
 Settings = Callable[[Problem], dict[str, Any]]  # of a study, besides space, budget, feedback and random numbers
 
 
@@ -41,7 +40,7 @@ def zonal(settings: Settings = lambda problem: {}, scaled: bool = False) -> Play
             result = zn.maximize(measure, **chosen)
             if result.message.startswith("interrupted"):
                 raise KeyboardInterrupt  # half a campaign must not count as one
-            return {budget: Pick(settle(problem, result), result.study.recommend(on_grid=True).region)}
+            return {budget: Pick(settle(problem, result))}
 
     return play
 
@@ -82,7 +81,7 @@ def rivals() -> list[Contestant]:
         def budgets(case: Case) -> tuple[int, ...]:
             return case.budgets if case.group == group else ()
 
-        return Contestant(name, about, acting(**{group: how}), ("zonal",), budgets=budgets)
+        return Contestant(name, about, acting(**{group: how}), ("zonal",), default=True, budgets=budgets)
 
     set_of = "the set above the threshold, from"
     return [
@@ -108,12 +107,6 @@ def gpoo(problem: Problem) -> dict[str, Any]:
     return {"policy": zn.GPOO(delta, h_max=problem.depth)}
 
 
-def given(problem: Problem) -> dict[str, Any]:
-    """Return the paper's GPOO: on a box without a smallest cell, and told what the experiments tell it."""
-    policy = zn.GPOO(zn.GeometricDelta(14, 0.5))
-    return {"space": [(0, 1)], "policy": policy, "kernel": zn.RBF(0.1, 0.05), "noise": 0.1}
-
-
 def as_given(problem: Problem) -> dict[str, Any]:
     """Return the noise where it depends on the region, else nothing."""
     return {"noise": problem.noise} if callable(problem.noise) else {}
@@ -134,20 +127,17 @@ def with_falling_noise(case: Case) -> tuple[int, ...]:
     return case.budgets if case.group in ("noise", "sparse", "privacy") else ()
 
 
-def of_paper(case: Case) -> tuple[int, ...]:
-    """Return 80 for the paper's functions."""
-    return (80,) if case.name in ("f1", "f2", "f3") else ()
-
-
 def contestants() -> list[Contestant]:
     """Return Zonal's contestants, the default first; those whose policy this version has not are left out."""
 
-    def one(name: str, about: str, settings: Settings, budgets: Any = all_budgets) -> Contestant:
-        return Contestant(name, about, zonal(settings), ("zonal",), budgets=budgets)
+    def one(
+        name: str, about: str, settings: Settings, budgets: Any = all_budgets, default: bool = False
+    ) -> Contestant:
+        return Contestant(name, about, zonal(settings), ("zonal",), default=default, budgets=budgets)
 
     said = "`zn.maximize` with space, budget and nothing else; what looks cost, where they do; `Above` for sets"
     both = acting(zonal(), time=TIMES, travel=True, above="Above")
-    listed = [Contestant(DEFAULT, said, both, ("zonal",), budgets=lambda case: case.budgets)]
+    listed = [Contestant(DEFAULT, said, both, ("zonal",), default=True, budgets=lambda case: case.budgets)]
     few = f"where there are no more than {MOST_LEAVES:,} cells"
     gradient = getattr(zn, "KnowledgeGradient", None)
     if gradient is not None:
@@ -156,6 +146,7 @@ def contestants() -> list[Contestant]:
                 "Zonal, smallest regions only",
                 "the same policy, `KnowledgeGradient(depths='smallest')`",
                 lambda problem: {"policy": gradient(depths="smallest")},
+                default=True,
             )
         )
     return [
@@ -165,6 +156,7 @@ def contestants() -> list[Contestant]:
             "the default, told how the noise falls",
             lambda problem: {"noise": problem.noise},
             with_falling_noise,
+            default=True,
         ),
         one(
             "Zonal, noise said to fall",
@@ -172,6 +164,7 @@ def contestants() -> list[Contestant]:
             "for privacy it falls faster than that",
             lambda problem: {"noise": zn.PerWeight()},
             with_falling_noise,
+            default=True,
         ),
         one(
             "Zonal, information gain",
@@ -209,6 +202,5 @@ def contestants() -> list[Contestant]:
             lambda problem: {"policy": zn.Random()},
             countable,
         ),
-        one(PAPER, "as in the paper's experiments: RBF(0.1, 0.05), noise 0.1, delta 14 / 2^h", given, of_paper),
         *rivals(),
     ]

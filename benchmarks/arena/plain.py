@@ -40,7 +40,7 @@ def rehearsed(player: rehearsal.Player) -> Play:
     ) -> dict[int, Pick]:
         (budget,) = budgets
         region = player(cast(Landscape, problem), cast(Any, meter), budget, rng)
-        return {budget: Pick(problem.middle(region), region)}
+        return {budget: Pick(problem.middle(region))}
 
     return play
 

@@ -51,16 +51,19 @@ def place(line: Line) -> Place:
     return line["problem"], line["contestant"], line["budget"], line["run"], line["seed"]
 
 
-def tasks_for(
-    cases: Iterable[Case], contestants: Iterable[Contestant], runs: int, costly_runs: int, seed: int
-) -> list[Task]:
-    """Return everything that is to be played, run by run, so that what is finished early is balanced."""
+def tasks_for(cases: Iterable[Case], contestants: Iterable[Contestant], runs: int | None, seed: int) -> list[Task]:
+    """Return everything that is to be played, run by run, so that what is finished early is balanced.
+
+    Every contestant has as many runs as the problem says, unless another number is asked for.
+    """
     cases, contestants, tasks = list(cases), list(contestants), []
-    for run in range(runs):
+    for run in range(runs or max((case.runs for case in cases), default=0)):
         for case in cases:
+            if run >= (runs or case.runs):
+                continue
             for one in contestants:
                 budgets = one.budgets(case)
-                if not budgets or (one.costly and run >= costly_runs):
+                if not budgets:
                     continue
                 together = [budgets] if one.anytime else [(n,) for n in budgets]
                 tasks += [Task(case.name, one.name, group, run, seed) for group in together]
@@ -102,9 +105,6 @@ def play(task: Task) -> list[Line]:
             "normalised": regret / problem.std if loss is None else loss,
             "seconds": meter.seconds(budget),
         }
-        region = picks[budget].region
-        if problem.optimum is not None and region is not None:
-            line["aggregated"] = problem.optimum - instrument.average(region)
         lines.append(line)
     return lines
 
@@ -155,7 +155,9 @@ def valid(lines: Iterable[Line], stale: bool = False) -> dict[Place, Line]:
     return kept
 
 
-def play_all(tasks: list[Task], path: Path, jobs: int, stale: bool = False) -> list[str]:
+def play_all(
+    tasks: list[Task], path: Path, jobs: int, stale: bool = False, kept: Iterable[Line] = ()
+) -> list[str]:
     """Play what is missing, keep every run as it finishes, and return what failed.
 
     Parameters
@@ -168,8 +170,10 @@ def play_all(tasks: list[Task], path: Path, jobs: int, stale: bool = False) -> l
         Processes.
     stale : bool
         Whether lines of older versions count.
+    kept : iterable of Line
+        Finished runs that are known from elsewhere.
     """
-    known = valid(read(path), stale)
+    known = valid([*kept, *read(path)], stale)
     missing = [task for task in tasks if any(one not in known for one in task.places())]
     failures: list[str] = []
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 
 import zonal as zn
 from benchmarks import acting
-from zonal.simulation import datasets, from_table, true_optimum
+from zonal.simulation import datasets, from_table
 from zonal.simulation.simulators import Instrument, Noise
 from zonal.spaces import CategoricalAxis, Region
 
@@ -48,6 +48,7 @@ ACTING = (
 )  # groups in which a look is more than a region, or not the best one is looked for
 BBOB = {"sphere": 1, "step-ellipsoid": 7, "Schaffers": 17, "Gallagher 101": 21, "Rastrigin": 3}
 LENGTHSCALES = {1: 0.1, 2: 0.2, 4: 0.4}  # of draws, in widths of the space
+RUNS, RUNS_OF_ONE = 20, 60  # of a contestant on a problem; where a group has but one, and runs are quick
 CELLS = {1: 256, 2: 32, 4: 8, 5: 8}  # along each axis
 FEATURES = 2048  # waves of a draw
 SPARSE_NOISE = 0.1  # of a smallest cell, relative to a signal
@@ -73,8 +74,6 @@ class Problem:
         Its standard deviation, for those who are measured.
     feedback : Feedback, optional
         What a measurement sees, where it is not the exact mean.
-    optimum : float, optional
-        The highest value of the function itself, where it is known.
     acts : callable, optional
         In the groups on acting: how a contestant plays and a budget to what it loses, and its looks.
     group : str
@@ -86,7 +85,6 @@ class Problem:
     instrument: Callable[[np.random.Generator], Instrument]
     noise: Noise
     feedback: zn.Average | None = None
-    optimum: float | None = None
     acts: Callable[[Any, int], tuple[float, int]] | None = None
     group: str = ""
     direction: Literal["maximize"] = "maximize"
@@ -162,6 +160,8 @@ class Case:
         Number of the run and random numbers to a problem.
     symbols : bool
         Whether axes are symbols without an order.
+    runs : int
+        Of every contestant.
     revision : int
         Raised when the case changes, so that older results do not count.
     """
@@ -173,6 +173,7 @@ class Case:
     shape: tuple[int, ...]
     draw: Callable[[int, np.random.Generator], Problem]
     symbols: bool = False
+    runs: int = RUNS
     revision: int = 1
 
     @property
@@ -200,7 +201,7 @@ def paper(name: str) -> Case:
         def instrument(noises: np.random.Generator) -> Instrument:
             return zn.simulate(f, feedback, 0.1, noises)
 
-        return Problem(space, averages, instrument, 0.1, feedback, true_optimum(f)[1])
+        return Problem(space, averages, instrument, 0.1, feedback)
 
     about = f"the paper's {name}, moved by up to 0.04; 256 cells, averages of 10 points, noise 0.1"
     about += "; the default's prior of lengthscales was kept wide for its sake" if name == "f3" else ""
@@ -292,7 +293,7 @@ def linear() -> Case:
         return _tabled(space, averages, 0.3 * float(averages.std()))
 
     about = f"linear, slopes drawn from a normal distribution, {cells}^{d} cells, noise 0.3 std of the averages"
-    return Case("linear 6-D", "axes", about, (60,), (cells,) * d, draw)
+    return Case("linear 6-D", "axes", about, (60,), (cells,) * d, draw, runs=RUNS_OF_ONE)
 
 
 def very_few() -> Case:
@@ -303,7 +304,7 @@ def very_few() -> Case:
         return _tabled(zn.Box([(0, 1)], smallest=1 / CELLS[1]), averages, 0.3 * float(averages.std()))
 
     about = f"Matern 5/2, lengthscale 0.15, {CELLS[1]} cells, noise 0.3 std of the averages"
-    return Case("smooth 1-D, eight", "few", about, (8,), (CELLS[1],), draw)
+    return Case("smooth 1-D, eight", "few", about, (8,), (CELLS[1],), draw, runs=RUNS_OF_ONE)
 
 
 def sparse(signals: int) -> Case:

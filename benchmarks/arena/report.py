@@ -22,6 +22,7 @@ DESIGNED_ON = "f3"  # the problem for whose sake a part of the default is as it 
 OLDER = "older"  # rows played before commits were kept by row
 TWO = 1.96  # standard errors of a 95 % interval
 VIEWS = {"mean": "mean regret", "typical": "typical run"}
+RATIOS = [f"{view}_ratio" for view in VIEWS]
 COLOURS = ("#56B4E9", "#0072B2", "#222222")  # from the smallest budget to the largest
 INTRODUCTION = """# The arena
 
@@ -35,11 +36,11 @@ random), and the n-th measurement of a run has the same noise whoever makes it.
 There are two views of many runs. **Mean regret** is the mean over runs, and over problems the geometric mean: a
 few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets. A
 ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: **below 1 Zonal
-is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played;
-Zonal has more runs on some problems, so its row is not the numerator, and a bold value may exceed
-Zonal's. `runs` says how many a row has, `commit` which Zonal it was played with or against; rows are not all of
-one commit, and few runs show large differences only. Seconds are CPU time of a whole search at the largest budget,
-measuring excluded.
+is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played:
+where a contestant has fewer, Zonal's row is not the numerator, and a bold value may exceed Zonal's. `runs` says
+how many a row has, `commit` at which commit it was played. A rival's runs do not depend on Zonal: they are
+[kept](arena_runs.jsonl), and stand beside newer runs of Zonal on the same problems with the same noise. Few runs
+show large differences only. Seconds are CPU time of a whole search at the largest budget, measuring excluded.
 
 Zonal, BoTorch over regions, region sensing and the people of `zonal rehearse` may measure regions of any size;
 the others measure smallest cells, as points. Whoever recommends a larger region is brought to the smallest size:
@@ -67,8 +68,6 @@ def page(summary: Summary) -> str:
         parts.append(ON_ACTING)
     parts.append("![Ratios by group](images/arena.png)\n")
     parts += [_group(summary, group) for group in summary["groups"]]
-    if summary["half"]:
-        parts.append(_half(summary))
     parts.append(_losses(summary))
     parts.append(_who(summary))
     return "\n".join(parts)
@@ -112,11 +111,24 @@ def _without(summary: Summary, problems: list[str], budgets: list[int]) -> str:
     """
     others, listed = [name for name in problems if name != DESIGNED_ON], []
     for contestant in summary["contestants"]:
+        means = [_mean(summary, contestant, others, n) for n in budgets]
         cells = [shown(_over(summary, contestant, others, n, f"{view}_ratio")) for view in VIEWS for n in budgets]
-        if any(cells):
-            listed.append([contestant, *cells])
-    heads = [f"{view}, ratio at {n}" for view in VIEWS.values() for n in budgets]
+        if any(means):
+            listed.append([contestant, *("" if mean is None else f"{mean:.3f}" for mean in means), *cells])
+    heads = [f"mean regret at {n}" for n in budgets]
+    heads += [f"{view}, ratio at {n}" for view in VIEWS.values() for n in budgets]
     return f"Without {DESIGNED_ON}, on which the default was designed:\n\n" + table(["contestant", *heads], listed)
+
+
+def _mean(summary: Summary, contestant: str, problems: list[str], budget: int) -> float | None:
+    """Return the geometric mean over some problems of a contestant's mean regrets; None if it left one out."""
+    logs = [
+        math.log(row["mean"])
+        for problem in problems
+        for row in summary["problems"][problem]["rows"]
+        if row["contestant"] == contestant and row["budget"] == budget
+    ]
+    return math.exp(sum(logs) / len(logs)) if len(logs) == len(problems) else None
 
 
 def _over(summary: Summary, contestant: str, problems: list[str], budget: int, key: str) -> Ratio | None:
@@ -171,22 +183,8 @@ def _problems(summary: Summary, problems: list[str], budget: int) -> str:
             text = "" if row is None else f"{row['typical']:.3f}"
             cells.append(f"**{text}**" if beaten else text)
         rows.append([name, *cells])
-    return table(["contestant (bold: better than Zonal beyond chance)", "runs", *problems], rows)
-
-
-def _half(summary: Summary) -> str:
-    """Return the section on the paper's own functions: what half the measurements buy."""
-    rows = []
-    for row in summary["half"]:
-        regrets = [f"{row['regrets'][problem]:.4f}" for problem in ("f1", "f2", "f3")]
-        rows.append([row["contestant"], str(row["budget"]), str(row["runs"]), *regrets, shown(row["ratio"])])
-    return (
-        "## Half the measurements\n\n"
-        "The paper's functions, shifted: mean of the paper's aggregated regret, f\\* less the true average over\n"
-        "the region as it was recommended. The ratio is the geometric mean over the three functions of mean\n"
-        "regrets, over that of the paper's search at N = 80, which is given kernel, noise and c.\n\n"
-        + table(["contestant", "N", "runs", "f1", "f2", "f3", "ratio"], rows)
-    )
+    heads = [f"{name} (designed on)" if name == DESIGNED_ON else name for name in problems]
+    return table(["contestant (bold: better than Zonal beyond chance)", "runs", *heads], rows)
 
 
 def _lost(row: Row, view: str) -> bool:
@@ -198,9 +196,14 @@ def _lost(row: Row, view: str) -> bool:
 def losses(summary: Summary) -> dict[str, list[tuple[Row, str]]]:
     """Return rows and views in which a contestant is better than Zonal's default beyond chance, by place.
 
-    A place is a group, or a problem of a group of several.
+    A place is a group, with and without the problem that the default was designed on, or a problem of a group of
+    several.
     """
     places = {group: own["rows"] for group, own in summary["groups"].items()}
+    for own in summary["groups"].values():
+        without = _without_designed_on(summary, own)
+        if without is not own:
+            places[without["title"]] = without["rows"]
     for own in summary["groups"].values():
         if len(own["problems"]) > 1:
             places |= {name: summary["problems"][name]["rows"] for name in own["problems"]}
@@ -250,12 +253,16 @@ def _who(summary: Summary) -> str:
 
 
 def picture(summary: Summary, path: Path) -> None:
-    """Draw a typical run of every contestant against Zonal's default, a panel a group, a colour a budget."""
+    """Draw a typical run of every contestant against Zonal's default, a panel a group, a colour a budget.
+
+    The problem that the default was designed on is left out.
+    """
     import matplotlib.pyplot as plt
 
     order = list(summary["contestants"])
     panels: list[tuple[dict[str, Any], list[str]]] = []
-    for own in summary["groups"].values():
+    for group in summary["groups"].values():
+        own = _without_designed_on(summary, group)
         compared = {row["contestant"] for row in own["rows"] if row["typical_ratio"]}
         panels.append((own, sorted(compared, key=order.index)))
     columns: tuple[list[Any], list[Any]] = [], []
@@ -275,6 +282,18 @@ def picture(summary: Summary, path: Path) -> None:
     figure.suptitle("\n".join(wrap(title, 60 * len(filled))), fontsize=10)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _without_designed_on(summary: Summary, group: dict[str, Any]) -> dict[str, Any]:
+    """Return title and rows of a group, their ratios over the problems that the default was not designed on."""
+    others = [name for name in group["problems"] if name != DESIGNED_ON]
+    if len(others) == len(group["problems"]):
+        return group
+    rows = [
+        {**row, **{key: _over(summary, row["contestant"], others, row["budget"], key) for key in RATIOS}}
+        for row in group["rows"]
+    ]
+    return {"title": f"{group['title']}, without {DESIGNED_ON}", "rows": rows}
 
 
 def _panel(ax: Axes, rows: list[Row], names: list[str]) -> None:
@@ -298,7 +317,7 @@ def _panel(ax: Axes, rows: list[Row], names: list[str]) -> None:
     low, high = ax.get_xlim()
     ax.set_xlim(min(low, 0.4), max(high, 2.5))
     ax.xaxis.set_major_locator(
-        FixedLocator([0.01, 0.1, 0.5, 1, 2, 10, 100] if high < 10 else [0.01, 0.1, 1, 10, 100])
+        FixedLocator([0.01, 0.1, 0.5, 1, 2, 5, 10, 100] if high < 10 else [0.01, 0.1, 1, 10, 100])
     )
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

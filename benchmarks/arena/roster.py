@@ -37,5 +37,9 @@ def key(contestant: Contestant, case: Case) -> str | None:
         return None
     if contestant.ours:
         versions["zonal"] += f"+{source_hash()}"
-    named = [f"{name} {version}" for name, version in versions.items()]
-    return ", ".join([*named, f"contestant r{contestant.revision}", f"case r{case.revision}"])
+    return ", ".join([*(f"{name} {version}" for name, version in versions.items()), revisions(contestant, case)])
+
+
+def revisions(contestant: Contestant, case: Case) -> str:
+    """Return the end of a key: what it depends on here in the arena."""
+    return f"contestant r{contestant.revision}, case r{case.revision}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT, PAPER
+from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT
 from benchmarks.arena.play import Line, Place
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
@@ -24,7 +24,6 @@ Ratio = dict[str, float]  # ratio, low, high
 
 FLOOR = 0.01
 DRAWS = 4000  # of the bootstrap
-PAPERS_FUNCTIONS = ("f1", "f2", "f3")
 
 
 def typical_ratio(ours: Mapping[str, Runs], theirs: Mapping[str, Runs]) -> Ratio | None:
@@ -105,44 +104,35 @@ def summarise(lines: Mapping[Place, Line], seed: int) -> dict[str, Any]:
             for one in ROSTER.values()
             if any(line["contestant"] == one.name for line in own)
         },
-        "half": _half(own),
     }
 
 
 def renewed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a summary in which groups that were not played anew stay as they were.
-
-    So do groups and problems that were played by a part of their contestants; those who are new there are added.
-    """
-    if old["seed"] != new["seed"] or old["groups"].keys() <= new["groups"].keys():
+    """Return a summary in which groups stay as they were where the default's runs are not kept on all problems."""
+    if old["seed"] != new["seed"]:
         return new
-    both: dict[str, Any] = {**new, "half": new["half"] or old["half"]}
+    stays = {name for name, group in old["groups"].items() if not _played(new["groups"].get(name), group)}
+    if not stays:
+        return new
+    both: dict[str, Any] = {**new, "groups": {}, "problems": {}}
+    for name in GROUPS:
+        source = old if name in stays else new
+        if name in source["groups"]:
+            both["groups"][name] = group = source["groups"][name]
+            both["problems"] |= {problem: source["problems"][problem] for problem in group["problems"]}
     for name in ("zonal", "commits", "versions"):
         both[name] = sorted({*old[name], *new[name]})
-    for name, order in (("groups", GROUPS), ("problems", CASES), ("contestants", ROSTER)):
-        known = {**old[name], **new[name]}
-        if name != "contestants":
-            known |= {key: _merged(old[name][key], new[name][key]) for key in old[name].keys() & new[name].keys()}
-        both[name] = {key: known[key] for key in order if key in known}
+    shown = {row["contestant"] for own in both["problems"].values() for row in own["rows"]}
+    about = {**old["contestants"], **new["contestants"]}
+    both["contestants"] = {name: about[name] for name in ROSTER if name in shown}
     return both
 
 
-def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a group or a problem after some of its contestants played.
-
-    Where the default played, who did not is compared with an older default no more: their ratios go.
-    """
-    known, here = ({row["contestant"] for row in own["rows"]} for own in (old, new))
-    if known <= here:
-        return new
-    if old.get("problems") != new.get("problems"):  # rows over other problems are not to be compared
-        return old
-    places, none = list(ROSTER), {"mean_ratio": None, "typical_ratio": None}
-    if DEFAULT in here:
-        rows = [*new["rows"], *({**row, **none} for row in old["rows"] if row["contestant"] not in here)]
-    else:
-        rows = [*old["rows"], *(row for row in new["rows"] if row["contestant"] not in known)]
-    return {**old, "rows": sorted(rows, key=lambda row: (row["budget"], places.index(row["contestant"])))}
+def _played(new: dict[str, Any] | None, old: dict[str, Any]) -> bool:
+    """Tell whether the default played all problems of a group."""
+    if new is None or not set(old["problems"]) <= set(new["problems"]):
+        return False
+    return any(row["contestant"] == DEFAULT for row in new["rows"])
 
 
 def _in_hindsight(lines: Iterable[Line]) -> list[Line]:
@@ -195,26 +185,3 @@ def _rows(lines: Iterable[Line], problems: list[str]) -> list[dict[str, Any]]:
 
 def _geometric(values: Iterable[float]) -> float:
     return float(np.exp(np.mean(np.log(list(values)))))
-
-
-def _half(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """Return the default at fewer measurements against the paper's GPOO at 80, by aggregated regret."""
-    regrets: dict[tuple[str, int], dict[str, Runs]] = {}
-    for line in lines:
-        if line["problem"] in PAPERS_FUNCTIONS and "aggregated" in line:
-            at = line["contestant"], line["budget"]
-            regrets.setdefault(at, {}).setdefault(line["problem"], {})[line["run"]] = line["aggregated"]
-    rows = []
-    for name, budget in ((DEFAULT, 20), (DEFAULT, 40), (DEFAULT, 80), (PAPER, 80)):
-        found, paper = regrets.get((name, budget), {}), regrets.get((PAPER, 80), {})
-        if set(found) == set(PAPERS_FUNCTIONS) == set(paper):
-            rows.append(
-                {
-                    "contestant": name,
-                    "budget": budget,
-                    "runs": min(len(runs) for runs in found.values()),
-                    "regrets": {problem: float(np.mean(list(found[problem].values()))) for problem in found},
-                    "ratio": ratio_of_means(found, paper, floor=0.0) if name == DEFAULT else None,
-                }
-            )
-    return rows

@@ -6,7 +6,6 @@ All but one measure smallest cells, as points. BoTorch over regions has a kernel
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,9 +16,9 @@ from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, Readings
 from benchmarks.arena.problems import Case, Parts, Problem
 from zonal.spaces import Region, Sequences
 
-FIRST = 8  # Sobol cells before BoTorch and gpCAM have a model
+FIRST = 8  # Sobol cells before gpCAM has a model
 STEPS = 50  # of gpCAM's training, from the same start each time
-CHUNK = 4096  # cells whose acquisition is computed in a round; it would take minutes for 32,768
+REGIONS = 4096  # that BoTorch over regions considers
 FANTASIES, CANDIDATES, QUESTIONS = 32, 128, 128  # of BoTorch over regions: quantiles, cells, regions
 OPTIMISM = 2.5  # standard deviations, by which cells that may be the best are found
 
@@ -34,71 +33,25 @@ def _parts(row: Any) -> Parts:
 
 
 def botorch(model_name: str) -> Play:
-    """Return BoTorch with one of its models: qLogNoisyExpectedImprovement over all cells, noise learned.
-
-    It settles for the highest posterior mean.
-    """
+    """Return BoTorch over all cells, with one of its models; its noise is learned."""
 
     def play(
         problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
     ) -> dict[int, Pick]:
-        import torch
-        from botorch.acquisition import qLogNoisyExpectedImprovement
-        from scipy.stats import qmc
+        from benchmarks.arena import botorch_search, gpytorch_models
 
-        from benchmarks.arena import gpytorch_models
-
-        torch.set_num_threads(1)
-        torch.manual_seed(int(rng.integers(2**31)))
-        readings, every = Readings(problem, meter), _every(problem)
-        symbols = isinstance(problem.space, Sequences)
-        places = torch.tensor(every if symbols else (every + 0.5) / np.array(problem.shape), dtype=torch.double)
-        flat, picks = list[int](), dict[int, Pick]()
-        first = [problem.at(point) for point in qmc.Sobol(len(problem.shape), rng=rng).random(FIRST)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the optimiser and of scaling; we judge by the outcome
-            for n in range(max(budgets) + 1):
-                model: Any = None
-                if n >= FIRST:
-                    values = torch.tensor(readings.values, dtype=torch.double).unsqueeze(-1)
-                    model = getattr(gpytorch_models, model_name)(places[flat], values, None, symbols)
-                if n in budgets:
-                    picks[n] = Pick(_parts(every[int(_scores(partial(_mean, model), places).argmax())]))
-                if n == max(budgets):
-                    break
-                if n < FIRST:
-                    chosen = int(np.ravel_multi_index(first[n], problem.shape))
-                else:
-                    among = _promising(model, places)
-                    gain = qLogNoisyExpectedImprovement(model, places[flat], prune_baseline=True)
-                    chosen = int(among[_scores(gain, places[among]).argmax()])
-                readings.measure(_parts(every[chosen]))
-                flat.append(chosen)
-        return picks
+        every, symbols = _every(problem), isinstance(problem.space, Sequences)
+        settled = botorch_search.search(
+            lambda at: meter(problem.cell(_parts(every[at]))),
+            (every + 0.5) / np.array(problem.shape),
+            budgets,
+            rng,
+            getattr(gpytorch_models, model_name),
+            symbols=symbols,
+        )
+        return {n: Pick(_parts(every[at])) for n, at in settled.items()}
 
     return play
-
-
-def _scores(function: Callable[[Any], Any], places: Any) -> Any:
-    """Return a function of each place, each a batch of its own: nobody needs the covariance of all cells."""
-    import torch
-
-    with torch.no_grad():
-        return torch.cat([function(part.unsqueeze(1)) for part in places.split(CHUNK)])
-
-
-def _promising(model: Any, places: Any) -> Any:
-    """Return which places to consider: all, or of many those of the highest mean and as many at random."""
-    import torch
-
-    if len(places) <= CHUNK:
-        return torch.arange(len(places))
-    likely = _scores(partial(_mean, model), places).topk(CHUNK // 2).indices
-    return torch.cat([likely, torch.randperm(len(places))[: CHUNK // 2]])
-
-
-def _mean(model: Any, places: Any) -> Any:
-    return model.posterior(places).mean[:, 0, 0]
 
 
 def botorch_regions(
@@ -112,6 +65,7 @@ def botorch_regions(
     """
     import torch
 
+    from benchmarks.arena.botorch_search import mean, scores
     from benchmarks.arena.gpytorch_models import region_model
 
     torch.set_num_threads(1)
@@ -120,9 +74,9 @@ def botorch_regions(
     cells = torch.tensor(np.stack([every / shape, (every + 1) / shape], axis=-1).reshape(len(every), -1))
     depths = range(1, problem.depth + 1)
     nodes = [(depth, index) for depth in depths for index in range(space.partition.count(depth))]
-    rng.shuffle(nodes)  # of more than CHUNK regions only some are considered, of all sizes
+    rng.shuffle(nodes)  # of more than REGIONS only some are considered, of all sizes
     coarse = [space.cell((3, index)) for index in range(space.partition.count(3))]
-    regions = [*coarse, *(space.cell(node) for node in nodes[:CHUNK])]
+    regions = [*coarse, *(space.cell(node) for node in nodes[:REGIONS])]
     boxes = torch.tensor(np.array([_sides(problem, region) for region in regions]))
     quantiles = torch.special.ndtri((torch.arange(FANTASIES, dtype=torch.double) + 0.5) / FANTASIES)
     measured, values, variances = list[int](), list[float](), list[float]()
@@ -138,7 +92,7 @@ def botorch_regions(
                 with torch.enable_grad():
                     model = region_model(boxes[measured], rewards, noise, False)
             if n in budgets:
-                picks[n] = Pick(_parts(every[int(_scores(partial(_mean, model), cells).argmax())]))
+                picks[n] = Pick(_parts(every[int(scores(partial(mean, model), cells).argmax())]))
             if n == max(budgets):
                 break
             at = n if n < len(coarse) else _most_gain(model, cells, boxes, regions, problem, quantiles)
@@ -152,24 +106,26 @@ def _most_gain(model: Any, cells: Any, boxes: Any, regions: list[Region], proble
     """Return the region whose measurement is expected to raise the highest mean of a cell most."""
     import torch
 
+    from benchmarks.arena.botorch_search import scores
+
     def upper(places: Any) -> Any:
         posterior = model.posterior(places)
         return posterior.mean[:, 0, 0] + OPTIMISM * posterior.variance[:, 0, 0].sqrt()
 
-    among = _scores(upper, cells).topk(min(CANDIDATES, len(cells))).indices
-    variance = _scores(lambda places: model.posterior(places).variance[:, 0, 0], boxes)
+    among = scores(upper, cells).topk(min(CANDIDATES, len(cells))).indices
+    variance = scores(lambda places: model.posterior(places).variance[:, 0, 0], boxes)
     if callable(problem.noise):
         errors = torch.tensor([_noise_std(problem, region) ** 2 for region in regions])
     else:
         learned = model.likelihood.noise * model.outcome_transform.stdvs.squeeze() ** 2
         errors = torch.full((len(regions),), float(learned))
     asked = (variance / (variance + errors)).topk(min(QUESTIONS, len(regions))).indices
-    likely = _scores(upper, boxes).topk(min(QUESTIONS, len(regions))).indices
+    likely = scores(upper, boxes).topk(min(QUESTIONS, len(regions))).indices
     asked = torch.unique(torch.cat([asked, likely]))
     together = model.posterior(torch.cat([cells[among], boxes[asked]]))
-    mean, covariance = together.mean[: len(among), 0], together.distribution.covariance_matrix
+    middle, covariance = together.mean[: len(among), 0], together.distribution.covariance_matrix
     slopes = covariance[len(among) :, : len(among)] / (variance[asked] + errors[asked]).sqrt()[:, None]
-    after = (mean[None, :, None] + slopes[:, :, None] * quantiles).amax(dim=1).mean(dim=1)
+    after = (middle[None, :, None] + slopes[:, :, None] * quantiles).amax(dim=1).mean(dim=1)
     return int(asked[after.argmax()])
 
 
@@ -301,7 +257,12 @@ def _by_model(problem: Problem, study: Any, axes: dict[str, Any]) -> Pick:
     return Pick(_parts(every[int(mean.argmax())]))
 
 
-TORCH = ("botorch.acquisition", "botorch.fit", "botorch.models", "benchmarks.arena.gpytorch_models")
+TORCH = (
+    "botorch.acquisition",
+    "botorch.models",
+    "benchmarks.arena.botorch_search",
+    "benchmarks.arena.gpytorch_models",
+)
 
 
 def contestants() -> list[Contestant]:
@@ -316,7 +277,6 @@ def contestants() -> list[Contestant]:
             ("botorch", "torch"),
             TORCH,
             anytime=True,
-            costly=True,
         ),
         Contestant(
             "BoTorch, matched prior",
@@ -325,7 +285,6 @@ def contestants() -> list[Contestant]:
             ("botorch", "torch"),
             TORCH,
             anytime=True,
-            costly=True,
             budgets=ordered_only,
         ),
         Contestant(
@@ -336,7 +295,6 @@ def contestants() -> list[Contestant]:
             ("botorch", "torch"),
             TORCH,
             anytime=True,
-            costly=True,
             budgets=ordered_only,
         ),
         Contestant(
@@ -348,7 +306,6 @@ def contestants() -> list[Contestant]:
             ("gpcam", "fvgp"),
             ("gpcam",),
             anytime=True,
-            costly=True,
             budgets=one_axis,
         ),
         Contestant(
@@ -358,7 +315,6 @@ def contestants() -> list[Contestant]:
             ("optuna", "torch"),
             ("optuna._gp.gp", "optuna._gp.optim_mixed"),
             anytime=True,
-            costly=True,
         ),
         Contestant(
             "Optuna TPE",

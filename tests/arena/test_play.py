@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.arena import play as module
-from benchmarks.arena.__main__ import PEERS, main, make_report
+from benchmarks.arena.__main__ import KEPT, main, make_report
 from benchmarks.arena.contestants import Pick
-from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT, PAPER
-from benchmarks.arena.peers import keep, kept
+from benchmarks.arena.kept import joined, keep, kept
+from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT
 from benchmarks.arena.play import Task, attempt, of_budgets, place, play, play_all, read, tasks_for, valid
 from benchmarks.arena.problems import ACTING, CASES
 from benchmarks.arena.roster import ROSTER, key
@@ -24,13 +24,11 @@ TASKS = [Task("f1", "random", (20, 40), run, 0) for run in range(3)]
 
 
 def test_a_line_says_everything_about_a_run() -> None:
-    lines = play(Task("f1", PAPER, (80,), 0, 0))
-    (line,) = lines
+    (line,) = play(Task("f1", "Zonal, UCB", (20,), 0, 0))
     assert {"problem", "contestant", "budget", "run", "seed", "zonal", "commit", "key", "seconds"} <= set(line)
-    assert line["spent"] == 80
+    assert line["spent"] == 20
     assert 0 <= line["regret"] < 1
-    assert line["aggregated"] > line["regret"] - 0.1
-    again = play(Task("f1", PAPER, (80,), 0, 0))[0]
+    (again,) = play(Task("f1", "Zonal, UCB", (20,), 0, 0))
     assert {**again, "seconds": 0} == {**line, "seconds": 0}
 
 
@@ -88,13 +86,16 @@ def test_who_fails_is_named_and_costs_nobody_elses_runs(tmp_path: Path, monkeypa
     assert len(read(tmp_path / "runs.jsonl")) == 6
 
 
-def test_tasks_go_run_by_run_and_costly_contestants_have_fewer() -> None:
+def test_tasks_go_run_by_run_and_everybody_has_the_runs_of_the_problem() -> None:
     who = [ROSTER[DEFAULT], ROSTER["BoTorch"]]
-    tasks = tasks_for([CASES["f1"]], who, runs=3, costly_runs=1, seed=5)
+    tasks = tasks_for([CASES["f1"]], who, runs=3, seed=5)
     assert [task.run for task in tasks] == sorted(task.run for task in tasks)
-    assert [task.budgets for task in tasks if task.contestant == "BoTorch"] == [(20, 40, 80)]
+    assert [task.budgets for task in tasks if task.contestant == "BoTorch"] == [(20, 40, 80)] * 3
     assert [task.budgets for task in tasks if task.contestant == DEFAULT] == [(20,), (40,), (80,)] * 3
     assert {task.seed for task in tasks} == {5}
+    few = [CASES["f1"], CASES["linear 6-D"]]
+    usual = tasks_for(few, [ROSTER["random"]], runs=None, seed=0)
+    assert [sum(task.problem == case.name for task in usual) for case in few] == [20, 60]
 
 
 def test_the_command_plays_and_makes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,46 +142,36 @@ def test_the_best_fixed_time_in_hindsight_is_that_of_the_lowest_mean() -> None:
     assert means[HINDSIGHT] == means[next(iter(FIXED))] == 1.0
 
 
-def test_a_part_of_the_arena_is_played_anew_and_the_rest_stays() -> None:
-    def summary(group: str, commit: str) -> dict[str, Any]:
-        own = {"groups": {group: commit}, "problems": {}, "contestants": {DEFAULT: commit}}
-        return {**own, "seed": 0, "zonal": [], "commits": [commit], "versions": [], "half": []}
+def test_groups_stay_as_they_were_until_runs_of_the_default_are_kept() -> None:
+    def summary(commit: str, *groups: str, who: str = DEFAULT) -> dict[str, Any]:
+        rows = [{"contestant": who, "commits": [commit]}]
+        return {
+            "groups": {name: {"problems": [f"one of {name}"], "rows": rows} for name in groups},
+            "problems": {f"one of {name}": {"rows": rows} for name in groups},
+            "contestants": {who: {}},
+            **{"seed": 0, "zonal": [], "commits": [commit], "versions": []},
+        }
 
-    both = renewed(summary("peers", "a"), summary("time", "b"))
-    assert both["groups"] == {"peers": "a", "time": "b"}
+    def shown(own: dict[str, Any]) -> dict[str, str]:
+        for name, group in own["groups"].items():
+            assert own["problems"][f"one of {name}"]["rows"] == group["rows"]
+        return {name: group["rows"][0]["commits"][0] for name, group in own["groups"].items()}
+
+    both = renewed(summary("a", "peers", "time"), summary("b", "time", "dna"))
+    assert shown(both) == {"peers": "a", "dna": "b", "time": "b"}
     assert both["commits"] == ["a", "b"]
-    assert renewed(summary("peers", "a"), summary("peers", "b"))["commits"] == ["b"]
+    others = renewed(summary("a", "peers"), summary("b", "peers", who="random"))
+    assert shown(others) == {"peers": "a"}
+    assert list(others["contestants"]) == [DEFAULT]
+    assert renewed(summary("a", "peers"), summary("b", "peers"))["commits"] == ["b"]
 
 
-def test_who_played_anew_takes_the_place_of_older_rows_and_the_rest_loses_its_ratios() -> None:
-    def summary(problems: list[str], runs: dict[str, int], *others: str) -> dict[str, Any]:
-        rows = [
-            {"budget": 20, "contestant": name, "runs": number, "mean_ratio": number, "typical_ratio": number}
-            for name, number in runs.items()
-        ]
-        groups = {name: {"problems": problems, "rows": rows} for name in ("peers", *others)}
-        own = {"groups": groups, "problems": {"f1": {"rows": rows}}, "contestants": {}, "half": []}
-        return {**own, "seed": 0, "zonal": [], "commits": [], "versions": []}
-
-    def listed(own: dict[str, Any]) -> list[tuple[str, int, int | None]]:
-        return [(row["contestant"], row["runs"], row["mean_ratio"]) for row in own["rows"]]
-
-    old = summary(["f1", "f2"], {DEFAULT: 20, "random": 5}, "time")
-    some, added = {"gpCAM": 10, DEFAULT: 10}, [(DEFAULT, 10, 10), ("gpCAM", 10, 10), ("random", 5, None)]
-    both = renewed(old, summary(["f1"], some))
-    assert listed(both["problems"]["f1"]) == added
-    assert both["groups"] == old["groups"]  # rows over other problems are not to be compared
-    assert listed(renewed(old, summary(["f1", "f2"], some))["groups"]["peers"]) == added
-    alone = renewed(old, summary(["f1", "f2"], {"gpCAM": 10}))
-    assert listed(alone["groups"]["peers"]) == [(DEFAULT, 20, 20), ("gpCAM", 10, 10), ("random", 5, 5)]
-    everybody = renewed(old, summary(["f1", "f2"], {**some, "random": 3}))
-    assert [name for name, _, _ in listed(everybody["groups"]["peers"])] == [*some, "random"]
-
-
-def test_runs_of_peers_are_kept_and_come_back_with_five_digits(tmp_path: Path) -> None:
+def test_runs_are_kept_and_come_back_with_five_digits_while_the_game_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = [line for task in TASKS for line in play(task)]
-    path = tmp_path / "peers.jsonl"
-    keep(path, [*lines, {**lines[0], "contestant": DEFAULT}])
+    path = tmp_path / "runs.jsonl"
+    keep(path, lines)
     back = kept(path)
     assert {place(line) for line in back} == {place(line) for line in lines}
     assert valid(back).keys() == valid(lines).keys()
@@ -188,20 +179,46 @@ def test_runs_of_peers_are_kept_and_come_back_with_five_digits(tmp_path: Path) -
         (own,) = (one for one in back if place(one) == place(line))
         assert own["normalised"] == pytest.approx(line["normalised"], rel=1e-4)
     assert kept(tmp_path / "none.jsonl") == []
+    monkeypatch.setitem(ROSTER, "random", replace(ROSTER["random"], revision=99))
+    assert kept(path) == []
 
 
-def test_new_runs_of_zonal_are_compared_with_peers_that_were_kept(tmp_path: Path) -> None:
+def test_who_played_anew_by_other_code_has_no_older_runs_and_the_rest_keeps_its_own() -> None:
+    def line(problem: str, contestant: str, key: str, run: int) -> dict[str, Any]:
+        return {"problem": problem, "contestant": contestant, "key": key, "budget": 20, "run": run, "seed": 0}
+
+    old = [
+        line(problem, who, "a", run) for problem in ("f1", "f2") for who in (DEFAULT, "random") for run in (0, 1)
+    ]
+    new = [line("f1", DEFAULT, "b", 0), line("f1", "random", "a", 2)]
+    lines = joined(old, new)
+    assert [one for one in lines if (one["problem"], one["contestant"]) == ("f1", DEFAULT)] == new[:1]
+    assert sum((one["problem"], one["contestant"]) == ("f1", "random") for one in lines) == 3
+    assert sum(one["problem"] == "f2" for one in lines) == 4
+
+
+def test_new_runs_of_zonal_are_compared_with_peers_that_were_kept_and_are_kept_themselves(tmp_path: Path) -> None:
     docs, results = tmp_path / "docs", tmp_path / "runs.jsonl"
     (docs / "images").mkdir(parents=True)
     theirs = [line for task in TASKS for line in play(task)]
-    keep(docs / PEERS, theirs)
+    keep(docs / KEPT, theirs)
     own = [{**line, "contestant": DEFAULT, "key": key(ROSTER[DEFAULT], CASES["f1"])} for line in theirs]
     results.write_text("".join(json.dumps(line) + "\n" for line in own))
     make_report(results, docs, 0, False)
-    rows = json.loads((docs / "arena.json").read_text())["problems"]["f1"]["rows"]
+    page = (docs / "arena.json").read_text()
+    rows = json.loads(page)["problems"]["f1"]["rows"]
     assert {row["contestant"]: row["runs"] for row in rows} == {DEFAULT: 3, "random": 3}
     ratios = [row["typical_ratio"]["ratio"] for row in rows if row["contestant"] == "random"]
     assert ratios == pytest.approx([1, 1], rel=1e-4)
+    results.unlink()
+    make_report(results, docs, 0, False)
+    assert (docs / "arena.json").read_text() == page
+
+
+def test_what_is_kept_beside_the_page_is_not_played_again(tmp_path: Path) -> None:
+    path, lines = tmp_path / "runs.jsonl", play(TASKS[0])
+    assert play_all(TASKS[:2], path, 1, kept=lines) == []
+    assert {line["run"] for line in read(path)} == {TASKS[1].run}
 
 
 def test_only_the_budgets_that_are_named_are_played() -> None:

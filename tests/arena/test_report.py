@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.arena import report
 from benchmarks.arena import summary as numbers
-from benchmarks.arena.ours import DEFAULT, HINDSIGHT, PAPER
+from benchmarks.arena.ours import DEFAULT, HINDSIGHT
 from benchmarks.arena.play import Line, Place, place
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
@@ -40,7 +40,6 @@ def made_up(factors: dict[str, float], groups: Iterable[str] = GROUPS) -> dict[P
                         "commit": "abc",
                         "key": "package 1.0, contestant r1",
                         "normalised": regret,
-                        "aggregated": regret,
                         "seconds": 0.5,
                     }
                     lines[place(line)] = line
@@ -51,7 +50,7 @@ def made_up(factors: dict[str, float], groups: Iterable[str] = GROUPS) -> dict[P
 def summary() -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(numbers, "DRAWS", 200)  # hundreds of intervals, none of them read to its digits
-        return summarise(made_up({DEFAULT: 1.0, "BoTorch": 0.5, PAPER: 2.0}), seed=0)
+        return summarise(made_up({DEFAULT: 1.0, "BoTorch": 0.5}), seed=0)
 
 
 def row(rows: list[dict[str, Any]], name: str, budget: int) -> dict[str, Any]:
@@ -75,8 +74,8 @@ def test_ratios_are_found_again_with_intervals_around_them(summary: dict[str, An
 
 
 def test_only_who_played_all_problems_of_a_group_stands_in_its_table(summary: dict[str, Any]) -> None:
-    assert PAPER not in {one["contestant"] for one in summary["groups"]["peers"]["rows"]}
-    assert PAPER in {one["contestant"] for one in summary["problems"]["f1"]["rows"]}
+    assert "gpCAM" not in {one["contestant"] for one in summary["groups"]["peers"]["rows"]}
+    assert "gpCAM" in {one["contestant"] for one in summary["problems"]["f1"]["rows"]}
 
 
 def test_runs_are_paired_and_regrets_have_a_floor() -> None:
@@ -90,17 +89,6 @@ def test_runs_are_paired_and_regrets_have_a_floor() -> None:
     assert found == {"ratio": 1.0, "low": 1.0, "high": 1.0}
     assert typical_ratio(ours, {"p": {0: 0.2}}) is None
     assert typical_ratio({}, theirs) is None
-
-
-def test_half_the_measurements_compares_mean_regrets_with_the_papers_search(summary: dict[str, Any]) -> None:
-    assert [(one["contestant"], one["budget"]) for one in summary["half"]] == [
-        (DEFAULT, 20),
-        (DEFAULT, 40),
-        (DEFAULT, 80),
-        (PAPER, 80),
-    ]
-    assert abs(summary["half"][0]["ratio"]["ratio"] - 0.5) < 0.08
-    assert summary["half"][-1]["ratio"] is None
 
 
 def test_the_page_names_who_is_better_with_the_reason_that_somebody_wrote(
@@ -117,7 +105,6 @@ def test_the_page_names_who_is_better_with_the_reason_that_somebody_wrote(
     assert "No reason is known yet." in lost.split("### f1")[1].split("###")[0]
     for title in GROUPS.values():
         assert f"## {title}" in page
-    assert "## Half the measurements" in page
 
 
 def test_the_page_says_so_where_nobody_is_better() -> None:
@@ -148,6 +135,8 @@ def test_ratios_without_the_problem_that_the_default_was_designed_on(summary: di
     assert found["low"] < found["ratio"] < found["high"]
     assert abs(math.log(found["ratio"] / 2)) < 0.25
     assert report._over(summary, "gpCAM", others, 80, "typical_ratio") is None
+    assert report._mean(changed, "BoTorch", others, 80) == pytest.approx(0.05, rel=0.1)
+    assert report._mean(changed, "gpCAM", others, 80) is None
     page = report.page(changed)
     assert "Without f3, on which the default was designed:" in page
     assert page.count("Without f3") == 1
