@@ -39,7 +39,7 @@ AT_ONCE = 1 << 19  # covariances computed in one step
 MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 KEPT = 384  # most footprints for which all prior covariances are cached
-RESERVED, SPARE = 128, 256  # rows, and columns, of a new growing array at least; most beyond those asked for
+RESERVED, SPARE = 128, 256  # rows, and columns, of a new growing array at least; beyond those asked for
 
 Shape = tuple[int, int]
 Rows = Ints | list[int] | slice  # which rows
@@ -49,8 +49,8 @@ class GrowingArray:
     """A matrix that grows in both directions, shared by users who each know a leading part of it.
 
     What is known is never written again. Of several users who extend the same part, the first one writes into the
-    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size, or a few
-    hundred rows and columns larger: what is reserved may count as used, since memory comes in pages of megabytes.
+    shared array, and the others get a copy. Whoever finds the array full gets one of twice the size, or, of a
+    large one, an eighth larger: what is reserved may count as used, since memory comes in pages of megabytes.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class GrowingArray:
     """
 
     def __init__(self, shape: Shape, order: Literal["C", "F"] = "C") -> None:
-        reserved = [max(RESERVED, size + min(size, SPARE)) for size in shape]
+        reserved = [max(RESERVED, size + min(size, max(SPARE, size // 8))) for size in shape]
         self.array: Floats = np.empty(reserved, order=order)
         self._order: Literal["C", "F"] = order
         self._written = shape  # by the last writer
