@@ -48,6 +48,7 @@ ACTING = (
 )  # groups in which a look is more than a region, or not the best one is looked for
 BBOB = {"sphere": 1, "step-ellipsoid": 7, "Schaffers": 17, "Gallagher 101": 21, "Rastrigin": 3}
 LENGTHSCALES = {1: 0.1, 2: 0.2, 4: 0.4}  # of draws, in widths of the space
+DESIGNED_ON = "f3"  # the problem for whose sake a part of the default is as it is
 RUNS, RUNS_OF_ONE = 20, 60  # of a contestant on a problem; where a group has but one, and runs are quick
 CELLS = {1: 256, 2: 32, 4: 8, 5: 8}  # along each axis
 FEATURES = 2048  # waves of a draw

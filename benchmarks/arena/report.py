@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.arena.problems import ACTING
+from benchmarks.arena.problems import ACTING, DESIGNED_ON
 from benchmarks.arena.why import WHY
 
 if TYPE_CHECKING:
@@ -18,11 +17,8 @@ Summary = dict[str, Any]
 Row = dict[str, Any]
 Ratio = dict[str, float]
 
-DESIGNED_ON = "f3"  # the problem for whose sake a part of the default is as it is
 OLDER = "older"  # rows played before commits were kept by row
-TWO = 1.96  # standard errors of a 95 % interval
 VIEWS = {"mean": "mean regret", "typical": "typical run"}
-RATIOS = [f"{view}_ratio" for view in VIEWS]
 COLOURS = ("#56B4E9", "#0072B2", "#222222")  # from the smallest budget to the largest
 INTRODUCTION = """# The arena
 
@@ -34,13 +30,14 @@ smallest cells, and counts as {floor} at least. Problems are new in every run (s
 random), and the n-th measurement of a run has the same noise whoever makes it.
 
 There are two views of many runs. **Mean regret** is the mean over runs, and over problems the geometric mean: a
-few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets. A
-ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: **below 1 Zonal
-is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played:
-where a contestant has fewer, Zonal's row is not the numerator, and a bold value may exceed Zonal's. `runs` says
-how many a row has, `commit` at which commit it was played. A rival's runs do not depend on Zonal: they are
-[kept](arena_runs.jsonl), and stand beside newer runs of Zonal on the same problems with the same noise. Few runs
-show large differences only. Seconds are CPU time of a whole search at the largest budget, measuring excluded.
+few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets.
+A ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval, widened
+where runs are few: **below 1 Zonal is better**, and a bold one differs from 1 beyond chance. Ratios and bold
+type compare only runs that both played: where a contestant has fewer, Zonal's row is not the numerator, and a
+bold value may exceed Zonal's. `runs` says how many a row has, `commit` at which commit it was played. A rival's
+runs do not depend on Zonal: they are [kept](arena_runs.jsonl), and stand beside newer runs of Zonal on the same
+problems with the same noise. Few runs show large differences only. Seconds are CPU time of a whole search at
+the largest budget, measuring excluded.
 
 Zonal, BoTorch over regions, region sensing and the people of `zonal rehearse` may measure regions of any size;
 the others measure smallest cells, as points. Whoever recommends a larger region is brought to the smallest size:
@@ -52,7 +49,8 @@ the size, or is added for privacy, large regions are what wins.
 
 **f3** was used in designing the default: its prior of lengthscales was kept wide for f3's sake, while BoTorch's
 default prior is meant for many dimensions and misses the peak. So f3 is no test of the default. Results without it
-stand beside those with it, and BoTorch plays with a matched prior too.
+stand beside those with it, and BoTorch plays with Zonal's priors too ("matched prior"), with which it finds the
+peak.
 """
 ON_ACTING = """In the groups on time, travel and sets a look is more than a region: it takes a time that is
 chosen, or travel that costs; or the set above a threshold is looked for, and 1 - F1 stands for regret. There
@@ -96,65 +94,38 @@ def _group(summary: Summary, group: str) -> str:
         table(["problem", "what it is"], [[name, summary["problems"][name]["about"]] for name in own["problems"]]),
         *(_contestants(own["rows"], budgets, view) for view in VIEWS),
     ]
-    if DESIGNED_ON in own["problems"]:
-        parts.append(_without(summary, own["problems"], budgets))
+    if "without" in own:
+        parts.append(_without(own["without"], budgets))
     if len(own["problems"]) > 1:
         parts.append(f"Each problem at N = {budgets[-1]}, typical run:\n")
         parts.append(_problems(summary, own["problems"], budgets[-1]))
     return "\n".join(parts)
 
 
-def _without(summary: Summary, problems: list[str], budgets: list[int]) -> str:
-    """Return the ratios of a group without the problem that the default was designed on.
-
-    A ratio over problems is the geometric mean of theirs; its interval is from theirs, which are independent.
-    """
-    others, listed = [name for name in problems if name != DESIGNED_ON], []
-    for contestant in summary["contestants"]:
-        means = [_mean(summary, contestant, others, n) for n in budgets]
-        cells = [shown(_over(summary, contestant, others, n, f"{view}_ratio")) for view in VIEWS for n in budgets]
-        if any(means):
-            listed.append([contestant, *("" if mean is None else f"{mean:.3f}" for mean in means), *cells])
+def _without(rows: list[Row], budgets: list[int]) -> str:
+    """Return regrets and ratios of a group without the problem that the default was designed on."""
+    listed = []
+    for at in _by_contestant(rows).values():
+        regrets = [f"{at[n]['mean']:.3f}" if n in at else "" for n in budgets]
+        ratios = [shown(at[n][f"{view}_ratio"]) if n in at else "" for view in VIEWS for n in budgets]
+        listed.append([at[max(at)]["contestant"], *regrets, *ratios])
     heads = [f"mean regret at {n}" for n in budgets]
     heads += [f"{view}, ratio at {n}" for view in VIEWS.values() for n in budgets]
     return f"Without {DESIGNED_ON}, on which the default was designed:\n\n" + table(["contestant", *heads], listed)
 
 
-def _mean(summary: Summary, contestant: str, problems: list[str], budget: int) -> float | None:
-    """Return the geometric mean over some problems of a contestant's mean regrets; None if it left one out."""
-    logs = [
-        math.log(row["mean"])
-        for problem in problems
-        for row in summary["problems"][problem]["rows"]
-        if row["contestant"] == contestant and row["budget"] == budget
-    ]
-    return math.exp(sum(logs) / len(logs)) if len(logs) == len(problems) else None
-
-
-def _over(summary: Summary, contestant: str, problems: list[str], budget: int, key: str) -> Ratio | None:
-    """Return the ratio of a contestant over some problems from those of each; None if one of them is missing."""
-    logs, variance = [], 0.0
-    for problem in problems:
-        ratios = [
-            row[key]
-            for row in summary["problems"][problem]["rows"]
-            if row["contestant"] == contestant and row["budget"] == budget
-        ]
-        if not ratios or ratios[0] is None:
-            return None
-        logs.append(math.log(ratios[0]["ratio"]))
-        variance += (math.log(ratios[0]["high"] / ratios[0]["low"]) / (2 * TWO)) ** 2
-    middle, error = sum(logs) / len(logs), TWO * math.sqrt(variance) / len(logs)
-    return {"ratio": math.exp(middle), "low": math.exp(middle - error), "high": math.exp(middle + error)}
+def _by_contestant(rows: list[Row]) -> dict[str, dict[int, Row]]:
+    """Return rows by contestant and budget."""
+    by_name: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        by_name.setdefault(row["contestant"], {})[row["budget"]] = row
+    return by_name
 
 
 def _contestants(rows: list[Row], budgets: list[int], view: str) -> str:
     """Return the table of all contestants of a group in one view."""
-    by_name: dict[str, dict[int, Row]] = {}
-    for row in rows:
-        by_name.setdefault(row["contestant"], {})[row["budget"]] = row
     listed = []
-    for name, at in by_name.items():
+    for name, at in _by_contestant(rows).items():
         last = at[max(at)]
         regrets = [f"{at[n][view]:.3f}" if n in at else "" for n in budgets]
         ratios = [shown(at[n][f"{view}_ratio"]) if n in at else "" for n in budgets]
@@ -200,10 +171,7 @@ def losses(summary: Summary) -> dict[str, list[tuple[Row, str]]]:
     several.
     """
     places = {group: own["rows"] for group, own in summary["groups"].items()}
-    for own in summary["groups"].values():
-        without = _without_designed_on(summary, own)
-        if without is not own:
-            places[without["title"]] = without["rows"]
+    places |= {_fair(own)["title"]: own["without"] for own in summary["groups"].values() if "without" in own}
     for own in summary["groups"].values():
         if len(own["problems"]) > 1:
             places |= {name: summary["problems"][name]["rows"] for name in own["problems"]}
@@ -262,7 +230,7 @@ def picture(summary: Summary, path: Path) -> None:
     order = list(summary["contestants"])
     panels: list[tuple[dict[str, Any], list[str]]] = []
     for group in summary["groups"].values():
-        own = _without_designed_on(summary, group)
+        own = _fair(group)
         compared = {row["contestant"] for row in own["rows"] if row["typical_ratio"]}
         panels.append((own, sorted(compared, key=order.index)))
     columns: tuple[list[Any], list[Any]] = [], []
@@ -284,16 +252,11 @@ def picture(summary: Summary, path: Path) -> None:
     plt.close(figure)
 
 
-def _without_designed_on(summary: Summary, group: dict[str, Any]) -> dict[str, Any]:
-    """Return title and rows of a group, their ratios over the problems that the default was not designed on."""
-    others = [name for name in group["problems"] if name != DESIGNED_ON]
-    if len(others) == len(group["problems"]):
+def _fair(group: dict[str, Any]) -> dict[str, Any]:
+    """Return title and rows of a group without the problem that the default was designed on."""
+    if "without" not in group:
         return group
-    rows = [
-        {**row, **{key: _over(summary, row["contestant"], others, row["budget"], key) for key in RATIOS}}
-        for row in group["rows"]
-    ]
-    return {"title": f"{group['title']}, without {DESIGNED_ON}", "rows": rows}
+    return {"title": f"{group['title']}, without {DESIGNED_ON}", "rows": group["without"]}
 
 
 def _panel(ax: Axes, rows: list[Row], names: list[str]) -> None:

@@ -16,7 +16,7 @@ from benchmarks.arena.ours import DEFAULT, HINDSIGHT
 from benchmarks.arena.play import Line, Place, place
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
-from benchmarks.arena.summary import FLOOR, ratio_of_means, summarise, typical_ratio
+from benchmarks.arena.summary import FLOOR, ratio_of_means, summarise, typical_ratio, widened
 from benchmarks.arena.why import WHY
 
 RUNS = 6
@@ -121,25 +121,31 @@ def test_the_picture_is_drawn(summary: dict[str, Any], tmp_path: Path) -> None:
     assert (tmp_path / "arena.png").stat().st_size > 20_000
 
 
-def test_ratios_without_the_problem_that_the_default_was_designed_on(summary: dict[str, Any]) -> None:
-    changed = {**summary, "problems": {**summary["problems"]}}
-    peers = summary["groups"]["peers"]["problems"]
-    spoiled = [
-        {**one, "typical_ratio": one["typical_ratio"] and {"ratio": 1e-6, "low": 1e-7, "high": 1e-5}}
-        for one in summary["problems"]["f3"]["rows"]
-    ]
-    changed["problems"]["f3"] = {**summary["problems"]["f3"], "rows": spoiled}
-    others = [name for name in peers if name != "f3"]
-    found = report._over(changed, "BoTorch", others, 80, "typical_ratio")
-    assert found is not None
-    assert found["low"] < found["ratio"] < found["high"]
-    assert abs(math.log(found["ratio"] / 2)) < 0.25
-    assert report._over(summary, "gpCAM", others, 80, "typical_ratio") is None
-    assert report._mean(changed, "BoTorch", others, 80) == pytest.approx(0.05, rel=0.1)
-    assert report._mean(changed, "gpCAM", others, 80) is None
-    page = report.page(changed)
-    assert "Without f3, on which the default was designed:" in page
-    assert page.count("Without f3") == 1
+def test_ratios_without_the_problem_that_the_default_was_designed_on() -> None:
+    lines = made_up({DEFAULT: 1.0, "BoTorch": 2.0}, ["peers"])
+    for line in lines.values():
+        if line["problem"] == "f3" and line["contestant"] == "BoTorch":
+            line["normalised"] = 1e6
+    own = summarise(lines, seed=0)
+    peers = own["groups"]["peers"]
+    for view in ("mean_ratio", "typical_ratio"):
+        assert row(peers["rows"], "BoTorch", 80)[view]["ratio"] < 0.2
+        assert row(peers["without"], "BoTorch", 80)[view]["ratio"] == pytest.approx(0.5, rel=0.1)
+    assert row(peers["without"], "BoTorch", 80)["mean"] == pytest.approx(0.2, rel=0.1)
+    page = report.page(own)
+    assert page.count("Without f3, on which the default was designed:") == 1
+    assert report._fair(peers)["title"] == "The eight peer problems, without f3"
+
+
+def test_intervals_of_few_runs_are_wider() -> None:
+    ratio = {"ratio": 2.0, "low": 1.0, "high": 4.0}
+    assert widened(None, {}, {}) is None
+    for runs, factor in ((4, 1.87), (1000, 1.0)):
+        pairs = {"p": dict.fromkeys(range(runs), 1.0)}
+        found = widened(ratio, pairs, pairs)
+        assert found is not None
+        assert found["ratio"] == 2.0
+        assert math.log(found["high"] / found["low"]) == pytest.approx(factor * math.log(4), rel=0.01)
 
 
 def test_a_row_says_its_commits_and_older_ones_that_they_are_older(summary: dict[str, Any]) -> None:

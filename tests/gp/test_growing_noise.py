@@ -29,7 +29,7 @@ def told(share: float, same: float, lift: float = 0.0, seed: int = 1) -> zn.Stud
 
 def believed(study: zn.Study) -> tuple[float, float]:
     """Return mean and standard deviation that the search has of the answer."""
-    row = int(np.argmax(np.where(study.tree.depth == 5, study.tree.mean, -np.inf)))
+    row = int(np.argmax(np.where(study.tree.depth == study.tree.depth.max(), study.tree.mean, -np.inf)))
     return float(study.tree.mean[row]), float(study.tree.std[row])
 
 
@@ -40,8 +40,8 @@ def test_what_is_stated_of_the_answer_knows_that_noise_grows_with_the_value() ->
     assert stated(study._state).noise_grows > 0.9
     assert answer.mean == pytest.approx(mean, rel=1e-9)
     assert answer.std > 1.15 * std
-    assert "noise grows with the value" in answer.note
-    assert "noise grows with the value" in repr(answer)
+    assert "noise may grow with the value" in answer.note
+    assert "noise may grow with the value" in repr(answer)
     window = study.recommend()
     prediction = study.predict(window.region)
     assert window.mean == pytest.approx(prediction.mean, rel=1e-9)
@@ -56,6 +56,32 @@ def test_constant_noise_widens_nothing(lift: float) -> None:
     answer = study.recommend(on_grid=True)
     assert answer.std == pytest.approx(believed(study)[1], rel=0.05)
     assert answer.note == ""
+
+
+@pytest.mark.parametrize("readings", [2, 3, 12])
+def test_far_from_zero_the_same_is_stated_as_below_it(readings: int) -> None:
+    """The noise of 1000.3 is that of 1000.1: a constant that is added to all readings widens nothing."""
+    answers = []
+    for lift in (-20.0, 1e6):
+        study, rng = zn.Study(SPACE, budget=5, rng=0), np.random.default_rng(2)
+        for region in REGIONS[:: len(REGIONS) // readings][:readings]:
+            study.observe(region, lift + hill(float(region.center[0])) + float(rng.normal(0, 0.7)))
+        answers.append(study.recommend(on_grid=True))
+    below, far = answers
+    assert far.std == pytest.approx(below.std, rel=1e-3)
+    assert far.gap == pytest.approx(below.gap, rel=1e-2)
+    assert far.note == below.note
+
+
+def test_however_plain_it_is_that_noise_grows_the_answer_is_a_number() -> None:
+    """The odds may be larger than the largest number there is."""
+    study, rng = zn.Study(zn.Box([(0, 1)], smallest=1 / 8), budget=5, rng=0), np.random.default_rng(3)
+    regions = [study.space.cell((3, index)) for index in range(8)]
+    values = np.repeat(2.0 ** np.arange(8), 400)
+    readings = values * np.exp(0.2 * rng.standard_normal(values.size))
+    study.observe(list(zip(np.repeat(regions, 400).tolist(), readings.tolist(), strict=True)))
+    assert stated(study._state).noise_grows == pytest.approx(1.0)
+    assert study.recommend(on_grid=True).std > believed(study)[1]
 
 
 def test_variances_are_those_of_means_of_readings_with_that_noise() -> None:

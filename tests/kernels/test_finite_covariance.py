@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import zonal as zn
 from numbered_covariance import Numbered, numbered_members
 from zonal.gp.kernel_families import frame_of
-from zonal.kernels.base import Kernel
+from zonal.kernels.base import Factor, Kernel, Term
 from zonal.kernels.callable import custom
 from zonal.kernels.feedback import Subsets
 from zonal.kernels.finite_covariance import EXACT, FEW, LARGE, WHOLE, Representatives
@@ -258,3 +258,37 @@ def test_averages_kept_for_other_variances_change_no_digit(kernel: Any) -> None:
     assert (answers[0] == answers[1]).all()
     assert (answers[0] == answers[2]).all()
     assert answers[0][:-1] == pytest.approx(double_sums(kernel, space, regions), abs=1e-12)
+
+
+class Undecorated(Term):
+    """A user's kernel, which is no dataclass."""
+
+    variance = 1.0
+
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
+        return KERNEL.along(symbols)
+
+    def on_points(self, x: Array, y: Array) -> Array:
+        return KERNEL.on_points(x, y)
+
+
+@dataclass
+class Unhashable:
+    """A user's function of features, which may be changed and so has no hash."""
+
+    scale: float
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.scale * KERNEL.on_points(x, y)
+
+
+@pytest.mark.parametrize("d", [2, 20])  # few features and many
+@pytest.mark.parametrize("kernel", [Undecorated(), Unhashable(1.0)])
+def test_kernels_of_users_need_be_no_frozen_dataclasses(kernel: Any, d: int) -> None:
+    space = zn.Points(cloud("uniform", 40, d))
+    own = zn.Study(space, budget=9, kernel=kernel, noise=0.1)
+    same = zn.Study(space, budget=9, kernel=KERNEL, noise=0.1)
+    for study in (own, same):
+        study.observe(space.cell((1, 0)), 2.0)
+    np.testing.assert_allclose(own.predict().mean, same.predict().mean, rtol=1e-9)
+    np.testing.assert_allclose(own.predict().std, same.predict().std, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,22 @@ def test_rates_are_not_negative() -> None:
     assert study.sample(200, rng=0).min() == 0
 
 
+def test_a_study_opened_without_its_kernel_says_what_it_needs(tmp_path: Path) -> None:
+    def near(x: Any, y: Any) -> Any:
+        return np.exp(-((x[:, None] - y) ** 2).sum(axis=-1))
+
+    points = zn.Points(np.random.default_rng(0).normal(size=(20, 2)))
+    searched(points, budget=3, kernel=near, noise=0.1).save(tmp_path / "a.zonal")
+    study = zn.Study.open(tmp_path / "a.zonal")
+    for ask in (study.sample, lambda: study.probability(points.cell((1, 0)), above=1.0)):
+        with pytest.raises(zn.StudyFileError, match=r"Open it with kernel="):
+            ask()
+    assert zn.Study.open(tmp_path / "a.zonal", kernel=near).sample(2, rng=0).shape == (2, 20)
+
+
 def test_what_cannot_be_drawn_says_so() -> None:
     study = zn.Study(LINE, budget=9, policy=zn.StoOO(zn.GeometricDelta(14, 0.5)))
-    with pytest.raises(zn.InvalidInput, match="no draws without a model"):
+    with pytest.raises(zn.InvalidInput, match="no covariances and no model"):
         study.sample()
     with pytest.raises(zn.InvalidInput, match="number of draws"):
         searched(LINE).sample(0)

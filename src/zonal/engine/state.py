@@ -26,7 +26,7 @@ from zonal.engine.labels import offset_spec, planned_label
 from zonal.engine.log import Log
 from zonal.engine.results import Source
 from zonal.engine.settings import Problem, Settings
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, StudyFileError
 from zonal.gp.empirical import empirical_columns
 from zonal.gp.fit_schedule import FitState
 from zonal.gp.functional_index import FunctionalIndex, Keys
@@ -235,6 +235,8 @@ class State:
     @property
     def belief(self) -> Mixture:
         """What the rewards say about every tracked footprint; a policy without a model has nothing of the kind."""
+        if self.has_no_posterior:
+            raise StudyFileError("this needs the user's own kernel, which no file holds. Open it with kernel=...")
         if self.problem.model_free:
             raise InvalidInput("empirical means have no covariances and no model", "StoOO", "Use another policy.")
         return self.posterior.mixture

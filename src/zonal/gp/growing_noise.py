@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import logsumexp
+from scipy.special import expit, logit, logsumexp
 
 from zonal._types import Floats, Ints
 from zonal.gp.functional_index import FunctionalIndex
@@ -94,16 +94,21 @@ def with_growing_noise(mixture: Mixture, data: StatsArrays, values: Floats) -> G
     ratios = np.maximum(values / values[0], 1.0) ** 2  # of noise variances, by slot
     members = [member.rows_from(data) for member in mixture.members]
     same, grows = np.array([_heights(member, data, ratios) for member in members]).swapaxes(0, 1)
-    odds = PRIOR / (1 - PRIOR) * np.exp(logsumexp(grows, axis=1) - logsumexp(same, axis=1)) @ mixture.weights
-    probability = float(odds / (1 + odds))
+    factors = logsumexp(grows, axis=1) - logsumexp(same, axis=1)
+    probability = float(expit(logit(PRIOR) + logsumexp(factors, b=mixture.weights)))
     if probability < LEAST:
         return None
     wider = []
-    for member, by_scale in zip(members, grows, strict=True):
-        scale = np.exp(by_scale - logsumexp(by_scale)) @ SCALES**2  # of the variance: posterior mean
-        more = np.maximum(scale * ratios[member.slots] - 1, 0.0) * member.noise_of_rows
-        wider.append(WithMoreNoise.of(member, probability * more))
+    for member, of_same, of_grows in zip(members, same, grows, strict=True):
+        # Against constant noise of its own scale, so that far from zero, where the two are one, nothing is added.
+        excess = _variance(of_grows) * ratios[member.slots] - max(_variance(of_same), 1.0)
+        wider.append(WithMoreNoise.of(member, probability * np.maximum(excess, 0.0) * member.noise_of_rows))
     return Grown(Mixture(wider, mixture.zero).with_columns(), probability)
+
+
+def _variance(heights: Floats) -> float:
+    """Return the posterior mean of the noise variance over the scales, relative to that learned."""
+    return float(np.exp(heights - logsumexp(heights)) @ SCALES**2)
 
 
 def _heights(member: Member, data: StatsArrays, ratios: Floats) -> Floats:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -191,8 +191,9 @@ class ModelSpace:
 
 def _per_variance(term: Term) -> tuple[float, Term]:
     """Return the variance of a product of a kernel, and the product with variance one, where it is a field."""
-    is_field = any(field.name == "variance" for field in fields(term))  # type: ignore[arg-type]
-    return (term.variance, replace(term, variance=1.0)) if is_field else (1.0, term)  # type: ignore[type-var]
+    if not is_dataclass(term) or all(field.name != "variance" for field in fields(term)):
+        return 1.0, term
+    return term.variance, replace(term, variance=1.0)
 
 
 def is_rough(kernel: Kernel) -> bool:
@@ -305,6 +306,10 @@ class FiniteModelSpace(ModelSpace):
 
     def _averages(self, kernel: Kernel, grams: Grams | None) -> SubsetCovariance:
         """Return the covariance of averages under a kernel; that used before, if it is among the last ones."""
+        try:
+            hash(kernel)
+        except TypeError:  # a user's kernel need not have one
+            return SubsetCovariance(kernel, self._space, self.layout, None)
         covariance = self._of_kernels.pop(kernel, None)
         if covariance is None:
             covariance = SubsetCovariance(kernel, self._space, self.layout, grams)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zonal._types import Floats
-from zonal.engine.state import State
 from zonal.errors import random_generator, require, whole_number
 from zonal.gp.grid_draws import dense_draws, grid_draws
+from zonal.gp.model_average import Mixture
 from zonal.io.dataframes import DataFrame
 from zonal.io.result_table import Listing
-from zonal.kernels.feedback import footprints_of
+from zonal.kernels.feedback import Feedback, footprints_of
 from zonal.spaces import Region
 from zonal.spaces.base import RegionLike
 from zonal.study.queries import listed_regions, smallest_regions
@@ -36,29 +36,30 @@ def sample(
     number, generator = whole_number(n, "the number of draws", 1), random_generator(rng)
     with study._lock:
         state = study._state
-        fix = "Use a policy with a Gaussian belief, such as GPOO."
-        require(not state.problem.model_free, "there are no draws without a model", "StoOO", fix)
+        belief = state.belief  # raises where there is none
         grid = smallest_grid(state) if regions is None else None
         if grid is not None:
             _check_size(number, grid.size)
             draws = grid_draws(grid, number, generator)
         else:
             several = smallest_regions(study) if regions is None else listed_regions(study, regions)[0]
-            draws = _of_regions(state, several, number, generator)
+            draws = _of_regions(belief, several, state.problem.target, number, generator)
         draws += state.prior_mean
         draws *= state.problem.sign
     likelihood = study.settings.likelihood
     return draws if likelihood is None else np.clip(draws, *likelihood.range)
 
 
-def _of_regions(state: State, regions: list[Region], number: int, rng: np.random.Generator) -> Floats:
+def _of_regions(
+    belief: Mixture, regions: list[Region], target: Feedback, number: int, rng: np.random.Generator
+) -> Floats:
     """Return draws of some regions, from their joint covariance."""
     fix = "Pass fewer regions."
     require(len(regions) <= MAX_TOGETHER, f"at most {MAX_TOGETHER} regions are drawn together", len(regions), fix)
     _check_size(number, len(regions))
     if not regions:
         return np.zeros((number, 0))
-    return dense_draws(state.belief, footprints_of(regions, state.problem.target), len(regions), number, rng)
+    return dense_draws(belief, footprints_of(regions, target), len(regions), number, rng)
 
 
 def _check_size(number: int, regions: int) -> None:
