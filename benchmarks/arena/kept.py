@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arena.play import Line
+from benchmarks.arena.play import Line, place
 from benchmarks.arena.problems import CASES
 from benchmarks.arena.roster import ROSTER, revisions
 
@@ -50,7 +50,7 @@ def _counts(line: Line) -> bool:
 
 
 def joined(old: Iterable[Line], new: Iterable[Line]) -> list[Line]:
-    """Return old and new lines together.
+    """Return old and new lines together, one for each run.
 
     Who was played anew on a problem, by other code or another version, has no older lines there: a row of few runs
     is better than one of two searches.
@@ -58,4 +58,4 @@ def joined(old: Iterable[Line], new: Iterable[Line]) -> list[Line]:
     new = list(new)
     keys = {(line["problem"], line["contestant"]): line["key"] for line in new}
     still = [line for line in old if keys.get((line["problem"], line["contestant"]), line["key"]) == line["key"]]
-    return [*still, *new]
+    return list({place(line): line for line in (*still, *new)}.values())

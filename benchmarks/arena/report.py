@@ -129,8 +129,10 @@ def _contestants(rows: list[Row], budgets: list[int], view: str) -> str:
         last = at[max(at)]
         regrets = [f"{at[n][view]:.3f}" if n in at else "" for n in budgets]
         ratios = [shown(at[n][f"{view}_ratio"]) if n in at else "" for n in budgets]
-        commits = ", ".join(last.get("commits", [OLDER]))
-        listed.append([name, str(last["runs"]), commits, *regrets, *ratios, f"{last['seconds']:.2g}"])
+        commits = ", ".join(sorted({commit for row in at.values() for commit in row.get("commits", [OLDER])}))
+        runs = sorted({row["runs"] for row in at.values()})
+        number = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else str(runs[0])
+        listed.append([name, number, commits, *regrets, *ratios, f"{last['seconds']:.2g}"])
     columns = [*(f"N = {n}" for n in budgets), *(f"ratio at {n}" for n in budgets)]
     return table([VIEWS[view], "runs", "commit", *columns, "seconds"], listed)
 

@@ -210,9 +210,12 @@ def test_new_runs_of_zonal_are_compared_with_peers_that_were_kept_and_are_kept_t
     assert {row["contestant"]: row["runs"] for row in rows} == {DEFAULT: 3, "random": 3}
     ratios = [row["typical_ratio"]["ratio"] for row in rows if row["contestant"] == "random"]
     assert ratios == pytest.approx([1, 1], rel=1e-4)
+    runs = (docs / KEPT).read_text()
+    make_report(results, docs, 0, False)
     results.unlink()
     make_report(results, docs, 0, False)
     assert (docs / "arena.json").read_text() == page
+    assert (docs / KEPT).read_text() == runs
 
 
 def test_what_is_kept_beside_the_page_is_not_played_again(tmp_path: Path) -> None:

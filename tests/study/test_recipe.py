@@ -58,6 +58,14 @@ def test_every_section_of_the_template_can_be_taken(name: str, tmp_path: Path) -
     assert search.measured == 1
 
 
+def test_members_may_have_a_part_of_their_own(folder: Path) -> None:
+    text = RECIPES["points"] + "\n[model]\nkernel = 'matern'\nvariance = 2.0\nlengthscale = 0.5\nnugget = 0.1\n"
+    assert arguments(parse_recipe(text, folder=folder))["kernel"] == zn.Matern(2.0, 0.5) + zn.Nugget(0.1)
+    study(text, folder).ask()
+    with pytest.raises(zn.InvalidInput, match=r"Use it with zn\.Points"):
+        study(RECIPES["gpoo"].replace("[model]", "[model]\nnugget = 0.1"), folder)
+
+
 def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
     words = arguments(parse_recipe(RECIPES["gpoo"]))
     same = {

@@ -76,7 +76,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "points": ("table", "decimal", "coords", "weight", "smallest"),
     "hierarchy": ("table", "decimal", "levels", "coords", "weight", "smallest"),
     "measurement": ("name", "unit", "feedback", "target", "noise", "counts", "proportion"),
-    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
+    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "nugget", "mean"),
 }
 OTHER_SCALES = {"logarithmic": "log", "int": "integer", "integers": "integer", "lin": "linear", "ring": "periodic"}
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
@@ -384,8 +384,10 @@ def _model(recipe: Recipe) -> Given:
             return {**given, "kernel": kind}
         mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
         symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
+        own = zn.Nugget(words.pop("nugget")) if "nugget" in words else None
         kernel: Any = _constructed(recipe, kind, words, ("model",))
-        return {**given, "kernel": kernel if symbols is None else kernel * symbols}
+        kernel = kernel if symbols is None else kernel * symbols
+        return {**given, "kernel": kernel if own is None else kernel + own}
 
 
 def _policy(recipe: Recipe) -> zn.Policy:
