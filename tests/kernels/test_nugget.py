@@ -117,3 +117,16 @@ def test_a_nugget_is_rough_and_has_no_place_where_there_are_no_members_with_feat
     for space in (zn.Box([(0, 1)]), zn.Hierarchy({"a": ["b", "c"]})):
         with pytest.raises(zn.InvalidInput, match=r"Nugget|no distances"):
             zn.Study(space, budget=9, kernel=kernel, noise=0.1)
+
+
+def test_nothing_is_said_to_be_unmeasured_where_every_member_was_observed() -> None:
+    space, rng = scattered(30), np.random.default_rng(0)
+    study = zn.Study(space, budget=9, rng=0)
+    study.observe([(space.region([member]), float(rng.normal())) for member in range(8)])
+    assert "were not measured" in study.recommend().note
+    study.observe([(space.region([member]), float(rng.normal())) for member in range(8, 30)])
+    assert "were not measured" not in study.recommend().note
+
+
+def test_a_sum_is_shown_as_it_is_written() -> None:
+    assert repr(zn.RBF(1.0, 0.5) + zn.Nugget(0.1)) == "RBF(variance=1.0, lengthscale=0.5) + Nugget(variance=0.1)"

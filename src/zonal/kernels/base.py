@@ -203,6 +203,10 @@ class Sum(Kernel):
         if not self.parts or not all(hasattr(part, "on_points") for part in self.parts):
             raise InvalidInput("a sum must be of kernels", self.parts, "Write zn.RBF(...) + zn.Matern(...).")
 
+    def __repr__(self) -> str:
+        """Return the sum as it is written."""
+        return " + ".join(map(repr, self.parts))
+
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms of which this kernel is the sum."""

@@ -384,10 +384,10 @@ def _model(recipe: Recipe) -> Given:
             return {**given, "kernel": kind}
         mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
         symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
-        own = zn.Nugget(words.pop("nugget")) if "nugget" in words else None
+        nugget = zn.Nugget(words.pop("nugget")) if "nugget" in words else None
         kernel: Any = _constructed(recipe, kind, words, ("model",))
         kernel = kernel if symbols is None else kernel * symbols
-        return {**given, "kernel": kernel if own is None else kernel + own}
+        return {**given, "kernel": kernel if nugget is None else kernel + nugget}
 
 
 def _policy(recipe: Recipe) -> zn.Policy:

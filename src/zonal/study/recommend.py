@@ -317,7 +317,8 @@ def _caution(state: State) -> str:
     belief = state.belief
     rough = belief.weights @ [is_rough(member.model.kernel) for member in belief.members]
     tree = state.posterior_table()
-    measured = int(np.count_nonzero(tree.smallest & (tree.count > 0)))
+    observed = np.isin(state.measured_slots, state.ledger.data().slots)  # measured outside the study
+    measured = int(np.count_nonzero(tree.smallest & (observed | (tree.count > 0))))
     of_members = state.problem.space.axes is None
     doubtful = rough > HELD or (of_members and measured < FEW_MEASURED)
     if not doubtful or 2 * measured >= _n_smallest(state):
