@@ -323,8 +323,8 @@ def test_where_members_were_hardly_measured_the_answer_says_that_some_may_stand_
     assert line.recommend().note == ""
 
 
-def test_single_members_without_distances_may_stand_out_further_than_pools() -> None:
+def test_members_and_pools_may_stand_out_and_members_without_distances_most() -> None:
     counties = zn.Hierarchy({"state": [f"county {number}" for number in range(9)]})
-    spaces = counties, zn.Sequences("ACGT", 3), zn.Points(np.arange(9.0)[:, None])
+    spaces: list[Any] = [counties, zn.Sequences("ACGT", 3), zn.Points(np.arange(9.0)[:, None]), zn.Box([(0, 1)])]
     tails = [_unseen(zn.Study(space, budget=9)._state)[1] for space in spaces]
-    assert tails[0] < tails[1] < tails[2] == math.inf
+    assert tails[0] < tails[1] == tails[2] < tails[3] == math.inf

@@ -55,8 +55,8 @@ MAY_STAND_OUT = "regions that were not measured may stand out: trust the gap les
 FEW_MEASURED = 10  # of the smallest regions of a space of members: nothing shows yet how far single ones stand out
 GROWS = "noise may grow with the value: interval and gap allow for it"
 WIDENED = 1.1  # times the search's standard deviation: from there on the answer says why
-TAILS = 15.0  # degrees of freedom of pools without distances that were not measured
-TAILS_OF_MEMBERS = 9.0  # of members without distances: each is one thing, and no average of many
+TAILS = 15.0  # degrees of freedom of members, and of pools without distances, that were not measured
+TAILS_ALONE = 9.0  # of members without distances: nothing foresees them, and each is no average of many
 MAX_CANDIDATES = 256  # of the user's own regions, or of discs, that are compared
 
 
@@ -329,12 +329,14 @@ def _caution(state: State) -> str:
 def _unseen(state: State) -> tuple[int, float]:
     """Return the number of smallest regions, and how heavy the tails of those are that were not measured.
 
-    Where a model is learned of regions that have no distances, single ones stand out from all others as no normal
-    distribution of them does: the pool with the motif, the county with the closed mine.
+    Where a model is learned of members, or of regions that have no distances, single ones stand out from all
+    others as no normal distribution of them does: the pool with the motif, the county with the closed mine.
     """
-    heavy = state.problem.unknowns.given is None and all(state.problem.frame.symbols)
-    tails = TAILS_OF_MEMBERS if state.problem.space.axes is None else TAILS
-    return _n_smallest(state), tails if heavy else math.inf
+    of_members, no_distances = state.problem.space.axes is None, all(state.problem.frame.symbols)
+    tails = math.inf
+    if state.problem.unknowns.given is None and (of_members or no_distances):
+        tails = TAILS_ALONE if of_members and no_distances else TAILS
+    return _n_smallest(state), tails
 
 
 def _n_smallest(state: State) -> int:
