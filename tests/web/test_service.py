@@ -348,6 +348,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
     """What `Study` can do and HTTP cannot is named here, with why."""
     elsewhere = {
         "create", "open", "save", "replay", "path", "refresh", "snapshot", "plot", "refine", "optimize",  # local
+        "sample",  # arrays as large as the map
         "table", "top", "events", "timestamps", "observations", "blocked", "trials",  # in exports
         "id", "space", "read_only",  # in settings
         "observe_study",  # as observations

@@ -1861,7 +1861,7 @@ class Study(metaclass=Named):
         --------
         >>> import zonal as zn
         >>> study = zn.Study(zn.Box([(0, 1)], smallest=0.25), budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
-        >>> study.observe([(0, 0.25)], 2.0)
+        >>> _ = study.observe([(0, 0.25)], 2.0)
         >>> maps = study.sample(1000, rng=0)
         >>> maps.shape, bool((maps.argmax(axis=1) == 0).mean() > 0.8)
         ((1000, 4), True)
